@@ -325,7 +325,7 @@ class _Table:
                 raise self.fail(name, f"unknown field: one of {', '.join(known)}{did_you_mean(name, known)}")
         for name in needed:
             if name not in self.fields:
-                raise self.fail(name, "is missing")
+                raise self.fail(name, f"is missing; required here: {', '.join(needed)}")
 
     def text(self, name: str) -> str:
         if not isinstance(self.fields[name], str):

@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ def report(script: str, *arguments: str) -> Any:
 def test_every_benchmark_is_tried_here() -> None:
     assert sorted(path.name for path in FOLDER.glob("*.py")) == [
         "check_native.py",
+        "entered_files.py",
         "exported_models.py",
         "gemm.py",
         "identification.py",
@@ -52,6 +54,15 @@ def test_machine_says_what_numbers_depend_on() -> None:
     done = run("machine.py")
     assert done.returncode == 0, done.stderr
     assert all(name in done.stdout for name in ("cpu: ", "python: ", "numpy: "))
+
+
+def test_a_command_enters_no_more_files_than_its_budget() -> None:
+    budget = tomllib.loads((FOLDER.parent / "tests/packaging/budgets.toml").read_text(encoding="utf-8"))["entered"]
+    done = run("entered_files.py")
+    assert done.returncode == 0, done.stderr
+    found = {line[:14].strip(): int(line[14:18]) for line in done.stdout.splitlines()}
+    assert found.keys() == budget.keys()
+    assert {x: n for x, n in found.items() if not 0.5 * budget[x] < n <= budget[x]} == {}
 
 
 DESIGNS = ("hopper/wgmma.m64n8k16.f32.f16.f16", "volta/mma.m8n8k4.f32.f16.f16.f32")
