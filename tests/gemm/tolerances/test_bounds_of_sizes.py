@@ -123,6 +123,13 @@ def test_one_step_is_as_its_property_says() -> None:
     assert expected <= error_bound(find_gemm("plain", VOLTA), 4, ONE) <= expected * (1 + Fraction(1, 1 << 36))
 
 
+def test_products_that_are_left_out_are_part_of_the_bound() -> None:
+    """The second words are 2**-12 at most, so that their product is 2**-24, of each of K products."""
+    some, every = (error_bound(find_gemm(f"markidis@products={x}", VOLTA), 4, ONE) for x in ("10.01.00", "11.10.01.00"))
+    assert error_bound(find_gemm("plain", VOLTA), 4, ONE) > 4 * Fraction(1, 1 << 12)
+    assert some - every > 4 * Fraction(1, 1 << 24) - 2 * Fraction(1, 1 << 26)
+
+
 @pytest.mark.parametrize(("name", "k", "a", "b"), [(VOLTA, 256, 2047, 1921), (FP8, 512, 13, 11)])
 def test_a_worse_unit_is_beyond_the_bound_and_the_right_one_close_to_it(name: str, k: int, a: int, b: int) -> None:
     """All products are the same, with low bits that are ones: every step loses nearly as much as it can."""
