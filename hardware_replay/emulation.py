@@ -23,8 +23,9 @@ from mmaproof.designs.errors import InputError, OperandError
 from mmaproof.designs.foreign import as_numpy
 from mmaproof.designs.formats import FORMATS, Format
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
-from mmaproof.gemm.programs import Plan, read_plan
+from mmaproof.gemm.programs import Plan
 from mmaproof.gemm.programs.evaluate import multiply_plan
+from mmaproof.gemm.programs.named import find_plan
 from mmaproof.smt.algebra.protocol import Word
 from mmaproof.smt.arrays import ARRAYS, CHUNK_ROWS
 from mmaproof.smt.backends import Backend, wanted_backend
@@ -182,11 +183,10 @@ def matmul(
     if open_points:
         d = matmul(design, a, b, c, scale_a, scale_b, factors=factors, jobs=jobs, backend=backend)
         return d, _open_points(design, d, (a, b, c, scale_a, scale_b, factors), jobs)
-    if isinstance(design, Plan) or (isinstance(design, str) and "|" in design):
-        return _planned(design, a, b, c, (scale_a, scale_b, factors), jobs, backend)
-    found = find_design(design) if isinstance(design, str) else design
-    if not isinstance(found, Design):
-        raise InputError(f"design = {design!r}: a design, a plan, or the text that spells one is needed")
+    plan = find_plan(design)
+    if not plan.is_unit:
+        return _planned(plan, a, b, c, (scale_a, scale_b, factors), jobs, backend)
+    found = plan.unit
     if factors is not None:
         raise OperandError(f"{found.name} takes no factors: plans with rescale=N:operand do")
     if c is None:
@@ -220,12 +220,11 @@ def matmul(
 
 
 def _open_points(
-    plan: Design | Plan | str, d: npt.NDArray[Any], given: Sequence[npt.ArrayLike | None], jobs: int
+    program: Design | Plan | str, d: npt.NDArray[Any], given: Sequence[npt.ArrayLike | None], jobs: int
 ) -> OpenPoints:
     """Return the open points on which the elements of a product ``d`` rest; ``given`` are its operands in order."""
-    plan = read_plan(plan) if isinstance(plan, str) and "|" in plan else plan
-    unit = plan.unit if isinstance(plan, Plan) else find_design(plan)
-    fmt = plan.formats[3] if isinstance(plan, Plan) else unit.d_format
+    plan = find_plan(program)
+    fmt = plan.formats[3]
     a, b, c, scale_a, scale_b, factors = (None if x is None else as_numpy(x) for x in given)
     (m, n), k = d.shape, 1 if b is None else len(b)
     rows, columns = (sample(x, math.isqrt(PRODUCTS // k)) for x in (m, n))
@@ -233,16 +232,15 @@ def _open_points(
     down = [None if x is None else x[:, columns] for x in (b, across[1], scale_b)]
 
     def computed(x: Design) -> Patterns:
-        other = replace(plan, unit=x) if isinstance(plan, Plan) else x
         left, right = cast("npt.ArrayLike", across[0]), cast("npt.ArrayLike", down[0])
-        found = matmul(other, left, right, down[1], across[2], down[2], factors=across[3], jobs=jobs)
+        found = matmul(replace(plan, unit=x), left, right, down[1], across[2], down[2], factors=across[3], jobs=jobs)
         return patterns_of(found, fmt).ravel()
 
-    return results_under_readings(unit, computed, fmt, (rows[:, None] * n + columns).ravel(), m * n)
+    return results_under_readings(plan.unit, computed, fmt, (rows[:, None] * n + columns).ravel(), m * n)
 
 
 def _planned(
-    plan: Plan | str,
+    plan: Plan,
     a: npt.ArrayLike,
     b: npt.ArrayLike,
     c: npt.ArrayLike | None,
@@ -251,14 +249,13 @@ def _planned(
     backend: Backend | str | None,
 ) -> npt.NDArray[Any]:
     """Return a matrix product as a plan computes it; ``others`` are scales and factors. Raises as ``matmul``."""
-    found = read_plan(plan) if isinstance(plan, str) else plan
-    formats = found.formats
+    formats = plan.formats
     named = zip(("scale_a", "scale_b"), others[:2], strict=True)
-    scales = [_scales(found.unit, n, x) for n, x in named]
+    scales = [_scales(plan.unit, n, x) for n, x in named]
     factors = None if others[2] is None else _column("factors", others[2], FORMATS["fp32"])
     x, y = (_column(n, p, f) for n, p, f in zip("ab", (a, b), formats, strict=False))
     start = None if c is None else _column("c", c, formats[2])
-    d = multiply_plan(found, x, y, start, *scales, factors=factors, jobs=jobs, backend=backend)
+    d = multiply_plan(plan, x, y, start, *scales, factors=factors, jobs=jobs, backend=backend)
     return array_of(d, formats[3])
 
 

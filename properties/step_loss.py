@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from pysmt.fnode import FNode
@@ -88,6 +89,8 @@ class StepLoss:
     cut_bits: int | None = None
     """F of products with few bits: of ``of_c``, each of them adds its ``2**-F`` only if its last bit that is not zero
     lies below ``2**(max(p, e(G)) - F)``; None: no such thing is stated"""
+    of_one_sum: bool = False
+    """whether all of ``of_c`` is cut in one sum, of products and c: G need not exceed the result there, but c alone"""
 
     @property
     def sums_matter(self) -> bool:
@@ -130,6 +133,7 @@ def _reasons(design: Design) -> Iterator[str]:
         yield "it drops a c for its value, and how far below one unit that is is not proved here"
 
 
+@lru_cache(maxsize=256)
 def loss_of(design: Design) -> StepLoss:
     """Return what a step of ``design`` loses. ValueError where ``why_no_loss`` gives a reason, or for integers."""
     reason = why_no_loss(design)
@@ -180,6 +184,7 @@ def _of_sums(design: Design) -> StepLoss:
         excess=_excess(design),
         largest=_largest(design),
         cut_bits=_cut_bits(design),
+        of_one_sum=len(path.sums) == 1 and not late,
     )
 
 

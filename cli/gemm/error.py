@@ -31,9 +31,9 @@ from mmaproof.cli.showing import moved
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
     from mmaproof.explain.answers.listings import PointAnswer
-    from mmaproof.gemm.answers.bounds import Reference, StepProof
-    from mmaproof.gemm.answers.error import Point
     from mmaproof.gemm.answers.matrices import Distribution
+    from mmaproof.gemm.tolerances.errors import Point, Reference
+    from mmaproof.gemm.tolerances.proof import LossProof
 
 MEANINGS = {
     "exact": "the exact product",
@@ -143,7 +143,7 @@ def _show(
     distribution: Distribution,
     reference: Reference,
     seed: int,
-    step: StepProof | None,
+    step: LossProof | None,
     points: Sequence[Point],
     units: Sequence[Design],
     json: bool,
@@ -183,7 +183,7 @@ def parse_sizes(text: str) -> list[int]:
 def point_of(point: Point) -> PointAnswer:
     """Return the errors of one algorithm at one size as a part of an answer; bounds are rounded up."""
     from mmaproof.explain.answers.listings import PointAnswer
-    from mmaproof.gemm.answers.bounds import rounded_up
+    from mmaproof.gemm.tolerances.magnitudes import rounded_up
 
     def up(x: Fraction | None) -> float | None:
         return None if x is None else rounded_up(x)
@@ -236,7 +236,7 @@ def print_errors(
     distribution: Distribution,
     reference: Reference,
     seed: int,
-    step: StepProof | None,
+    step: LossProof | None,
     points: Sequence[Point],
 ) -> None:
     """Print the errors for a person: a table, then a tolerance for each size."""
@@ -266,7 +266,8 @@ def print_errors(
             left_out = f"{x.not_finite} elements left out: they or their references are not finite"
             say(f"  {x.plan.label}, N = {x.n}: {left_out}")
     if step is not None:
-        say_wrapped(f"{step.reason}, {step.seconds:.2f} s" if step.answer is not None else step.reason, "  ")
+        reason = f"{step.reason}, {step.seconds:.2f} s" if step.lemmas else step.reason
+        say_wrapped(reason, "  proved: " if step.proved else "  ")
         for x in points:
             print_bound(x, reference)
     print_proved_bounds(points)

@@ -227,7 +227,7 @@ def rows(schedule: Schedule, batch: OperandBatch, *, backend: Backend | str | No
 
 
 @dataclass(frozen=True)
-class _Words:
+class CutArrays:
     """The words of the elements ``ks`` of an operand, in the shape that the operand has, and their exponent."""
 
     ks: tuple[int, ...]
@@ -283,7 +283,11 @@ class _Run(ABC):
                 a, b = (self._taken(side, x, ks, values) for side, x in (("a", of_a), ("b", of_b)))
                 return self._call(operation, a, b, values[c])
             case _ if isinstance(operation, Cut):
-                return self._cut(operation, _FP32)
+                axis = self._axis(operation.side)
+                found = words_of(operation, self._side(operation.side, places(operation.ks)), axis)
+                if found.exponent is None or self.c.ndim == 1:
+                    return found
+                return replace(found, exponent=np.expand_dims(found.exponent, axis))
             case _:
                 return self._elementwise(schedule, operation, values)
 
@@ -291,42 +295,15 @@ class _Run(ABC):
         """Return the elements of an operand that a call multiplies, or words of them."""
         if words is None:
             return np.ascontiguousarray(self._side(side, places(ks)))
-        held: _Words = values[words.cut]
+        held: CutArrays = values[words.cut]
         at: list[Any] = [slice(None), slice(None)]
         at[self._axis(side)] = places([held.place[k] for k in ks])
         return np.ascontiguousarray(held.words[words.word][tuple(at)])
 
-    def _cut(self, operation: Cut, fmt: Format) -> _Words:
-        """Return the words of elements of fp32. The words of a split depend on their element alone."""
-        side, ks = operation.side, operation.ks
-        elements, axis = self._side(side, places(ks)), self._axis(side)
-        arithmetic: Arithmetic[Any, Any] = Arithmetic(ARRAYS)
-        zero = arithmetic.zero(fmt)
-        dtype = pattern_dtype(operation.fmt)
-        if isinstance(operation, Split):
-            one, flat = replace(operation, ks=(0,)), np.ravel(elements)
-            words = [np.empty(flat.shape, dtype) for _ in range(operation.count)]
-            for first in range(0, len(flat), CHUNK_ROWS):
-                rows = slice(first, first + CHUNK_ROWS)
-                numbers = _numbers(fmt, flat[np.newaxis, rows])
-                for made, (x,) in zip(words, cut(arithmetic, one, Elements(numbers, numbers, zero)).words, strict=True):
-                    made[rows] = x.word.data
-            return _Words(ks, [x.reshape(elements.shape) for x in words], None)
-        row = _numbers(fmt, np.moveaxis(elements, axis, 0))
-        found = cut(arithmetic, replace(operation, ks=tuple(range(len(ks)))), Elements(row, row, zero))
-        shape = np.shape(row[0].word.data)
-        words = [
-            np.stack([np.broadcast_to(x.word.data, shape) for x in word], axis).astype(dtype) for word in found.words
-        ]
-        if found.exponent is None:
-            raise TypeError(f"{operation} has no exponent")
-        exponent = np.broadcast_to(found.exponent.word.data, shape).astype(pattern_dtype(EXPONENT))
-        return _Words(ks, words, np.expand_dims(exponent, axis) if self.c.ndim > 1 else exponent)
-
     def _elementwise(self, schedule: Schedule, operation: Operation, values: dict[int, Any]) -> Patterns:
         """Return what an operation outside the unit makes of each element, on arrays."""
-        taken = [x for x in arguments(operation) if not isinstance(values[x], _Words)]
-        cuttings = {x: values[x] for x in arguments(operation) if isinstance(values[x], _Words)}
+        taken = [x for x in arguments(operation) if not isinstance(values[x], CutArrays)]
+        cuttings = {x: values[x] for x in arguments(operation) if isinstance(values[x], CutArrays)}
         columns = [np.ravel(values[x]) for x in taken]
         given = self._factor(operation)
         quick = _as_fused(operation, columns, given, self.backend)
@@ -410,6 +387,32 @@ class _Rows(_Run):
         blocks = places(call.blocks) if call.blocks else slice(0, 0)
         scales = [None if x is None else x[:, blocks] for x in (self.batch.scale_a, self.batch.scale_b)]
         return evaluate_batch(call.unit, OperandBatch(a, b, c, *scales), backend=self.backend)
+
+
+def words_of(operation: Cut, elements: Patterns, axis: int) -> CutArrays:
+    """Return the words of elements of fp32, which lie along an axis. Those of a split depend on their element alone.
+
+    The exponent that words have in common, patterns of ``EXPONENT``, has the shape without that axis.
+    """
+    arithmetic: Arithmetic[Any, Any] = Arithmetic(ARRAYS)
+    zero, dtype = arithmetic.zero(_FP32), pattern_dtype(operation.fmt)
+    if isinstance(operation, Split):
+        one, flat = replace(operation, ks=(0,)), np.ravel(elements)
+        words = [np.empty(flat.shape, dtype) for _ in range(operation.count)]
+        for first in range(0, len(flat), CHUNK_ROWS):
+            rows = slice(first, first + CHUNK_ROWS)
+            numbers = _numbers(_FP32, flat[np.newaxis, rows])
+            for made, (x,) in zip(words, cut(arithmetic, one, Elements(numbers, numbers, zero)).words, strict=True):
+                made[rows] = x.word.data
+        return CutArrays(operation.ks, [x.reshape(elements.shape) for x in words], None)
+    row = _numbers(_FP32, np.moveaxis(elements, axis, 0))
+    found = cut(arithmetic, replace(operation, ks=tuple(range(len(row)))), Elements(row, row, zero))
+    shape = np.shape(row[0].word.data)
+    words = [np.stack([np.broadcast_to(x.word.data, shape) for x in word], axis).astype(dtype) for word in found.words]
+    if found.exponent is None:
+        raise TypeError(f"{operation} has no exponent")
+    exponent = np.broadcast_to(found.exponent.word.data, shape).astype(pattern_dtype(EXPONENT))
+    return CutArrays(operation.ks, words, exponent)
 
 
 def _as_fused(

@@ -1,4 +1,4 @@
-"""A schedule as a program over ``Arithmetic``: it runs on integers, arrays, terms, enclosures and expressions."""
+"""A schedule as a program over ``Arithmetic``: it runs on integers, arrays, terms and expressions."""
 
 from __future__ import annotations
 

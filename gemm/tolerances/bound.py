@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, inf
@@ -34,6 +35,8 @@ from mmaproof.properties.step_loss import StepLoss, loss_of
 _FEWEST_PARTS, _MANY_PARTS, _MOST_PARTS = 4, 32, 32
 _FEW_ELEMENTS = 1 << 20
 """Products of fewer elements are bounded in _MANY_PARTS parts along k, which takes less than the rest of it."""
+_MOST_STEPS = 1 << 10
+"""The most steps that are bounded one by one, where one element stands for all."""
 _MOST_GROWTH = 0.25
 """The accumulator is bounded by one number for so many steps that their roundings add at most this part of it."""
 _AT_ONCE = 1 << 16
@@ -60,6 +63,7 @@ class _Numbers:
     largest: float
     cut: float
     """2**-F, what one product is cut by at most, where not all of them are cut; else 0"""
+    of_one_sum: bool
 
     @classmethod
     def of(cls, design: Design, loss: StepLoss) -> _Numbers:
@@ -67,7 +71,8 @@ class _Numbers:
         lost: dict[str, float] = {name: float(getattr(loss, name)) for name in names}
         least, smallest = 2.0**loss.least_exponent, 2.0**design.d_format.e_min
         cut = 0.0 if loss.cut_bits is None else 2.0**-loss.cut_bits
-        return cls(least=least, smallest=smallest, largest=float(loss.largest), cut=cut, **lost)
+        largest, one = float(loss.largest), loss.of_one_sum
+        return cls(least=least, smallest=smallest, largest=largest, cut=cut, of_one_sum=one, **lost)
 
 
 def chain_error(design: Design, given: Given, start: Floats | None, jobs: int = 1, calls: int = 1) -> Floats:
@@ -83,7 +88,7 @@ def chain_error(design: Design, given: Given, start: Floats | None, jobs: int = 
 
 
 def _of_integers(design: Design, given: Given, start: Floats | None) -> Floats:
-    a, b = Scaled.rows(given.a.magnitudes), Scaled.columns(given.b.magnitudes)
+    a, b = given.scaled
     total = np.zeros(given.shape) if start is None else start.copy()
     for part in _cut(given.k, 1, _FEWEST_PARTS):
         total += product_from_above(a, b, part) * (a.scale * b.scale)
@@ -97,17 +102,22 @@ def _of_steps(design: Design, given: Given, start: Floats | None, jobs: int, cal
     design = design.configured(given.k)
     loss = loss_of(design)
     numbers = _Numbers.of(design, loss)
-    a, b = Scaled.rows(given.a.magnitudes), Scaled.columns(given.b.magnitudes)
+    a, b = given.scaled
     limit = 2.0 ** (design.step.infinite_from or 0)
     joins = ceil(design.padded_length(given.k) / loss.products)
     growth = ceil(joins * (numbers.of_c + numbers.rounded_c) / _MOST_GROWTH)
     fewest = (_MANY_PARTS if given.shape[0] * given.shape[1] <= _FEW_ELEMENTS else _FEWEST_PARTS) // calls
-    parts = [_Part.of(design, given, loss, part) for part in _cut(given.k, design.k, max(growth, fewest, 1))]
-    dtype = _dtype(numbers, start, a, b, parts)
+    if given.is_box and given.k >= design.k:  # elements of k are alike, so that a step may take any of them
+        cuts = _cut(given.k, loss.products, min(joins, _MOST_STEPS), _MOST_STEPS)
+    else:
+        cuts = _cut(given.k, design.k, max(growth, fewest, 1))
+    parts = [_Part.of(design, given, loss, part) for part in cuts]
+    dtype = np.dtype(np.float64) if given.is_fine else _dtype(numbers, start, a, b, parts)
     outwards = dtype.type(_OUTWARDS[dtype])
-    bound, found = np.zeros(given.shape, dtype=dtype), np.zeros(given.shape, dtype=np.float32)
+    bound, found = np.zeros(given.shape, dtype=dtype), np.zeros(given.shape, dtype=a.magnitudes.dtype)
     fine = _Fine.of(given) if numbers.cut else None
-    with ThreadPoolExecutor(jobs) as pool:
+    blocks = list(_blocks(given.shape))
+    with ThreadPoolExecutor(jobs) if len(blocks) > 1 else nullcontext() as pool:
         for part in parts:
             new = product_from_above(a, b, part.ks)
             last_bits = None if fine is None else fine.over(part.ks)
@@ -116,23 +126,25 @@ def _of_steps(design: Design, given: Given, start: Floats | None, jobs: int, cal
             def add(
                 rows: slice,
                 part: _Part = part,
-                new: npt.NDArray[np.float32] = new,
+                new: npt.NDArray[np.floating[Any]] = new,
                 last_bits: Floats | None = last_bits,
             ) -> None:
+                c = bound[rows] if start is None else (start[rows].astype(dtype) + bound[rows]) * outwards
+                entering = None
+                if part.steps == 1 and numbers.of_one_sum:
+                    entering = (_scaled_back(found[rows], a.scale[rows], b.scale, dtype) + c) * outwards
                 found[rows] += new[rows]
                 total, own = (_scaled_back(x[rows], a.scale[rows], b.scale, dtype) for x in (found, new))
-                if start is not None:
-                    total = total + start[rows].astype(dtype)
                 total *= outwards
-                total += bound[rows]
+                total += c
                 some = None if last_bits is None else last_bits[rows].astype(dtype)
                 magnitudes = own * outwards if loss.sums_matter else None
-                bound[rows] += _lost_in_part(numbers, part, rows, total, magnitudes, some)
+                bound[rows] += _lost_in_part(numbers, part, rows, total, entering, magnitudes, some)
                 if part.elements is not None:
                     # a product of elements is an infinity for its own size, whatever the scales are
                     bound[rows][part.elements[0][rows] * part.elements[1] >= limit] = inf
 
-            list(pool.map(add, _blocks(given.shape)))
+            list(map(add, blocks) if pool is None else pool.map(add, blocks))
     result = bound.astype(np.float64, copy=False)
     result *= _OUTWARDS[dtype]
     return result + flushed_products(design, given)
@@ -148,7 +160,7 @@ def flushed_products(design: Design, given: Given) -> Floats:
         pairs.append((given.a.magnitudes, given.b.flushed()))
     for x, y in pairs:
         if x.any() and y.any():
-            rows, columns = Scaled.rows(x), Scaled.columns(y)
+            rows, columns = Scaled.rows(x, fine=given.is_fine), Scaled.columns(y, fine=given.is_fine)
             for part in _cut(given.k, 1, 1):
                 total += product_from_above(rows, columns, part) * (rows.scale * columns.scale)
     return total * _OUTWARDS[total.dtype]
@@ -206,10 +218,10 @@ def _dtype(numbers: _Numbers, start: Floats | None, a: Scaled, b: Scaled, parts:
 
 
 def _scaled_back(
-    x: npt.NDArray[np.float32], rows: Floats, columns: Floats, dtype: np.dtype[Any]
+    x: npt.NDArray[np.floating[Any]], rows: Floats, columns: Floats, dtype: np.dtype[Any]
 ) -> npt.NDArray[np.floating[Any]]:
     """Return what was divided by scales; float32 is used where there are none."""
-    if dtype == np.float32:
+    if x.dtype == dtype == np.float32:
         return x.copy()
     return x * (rows * columns)
 
@@ -219,16 +231,19 @@ def _lost_in_part(
     part: _Part,
     rows: slice,
     start: npt.NDArray[np.floating[Any]],
+    entering: npt.NDArray[np.floating[Any]] | None,
     own: npt.NDArray[np.floating[Any]] | None,
     last_bits: npt.NDArray[np.floating[Any]] | None,
 ) -> npt.NDArray[np.floating[Any]]:
     """Return what the steps of a part lose that end at ``start`` plus what they lose at most.
 
-    ``own`` are the magnitudes of the products of the part, where sums without c matter. ``last_bits`` are the sums of
-    one over their last bits (``_Fine``), where not all products are cut.
+    ``entering`` bounds the c of its only step, where that alone limits what is cut with c. ``own`` are the magnitudes
+    of the products of the part, where sums without c matter. ``last_bits`` are the sums of one over their last bits
+    (``_Fine``), where not all products are cut.
     """
     steps, dtype = part.steps, start.dtype
-    slope = steps * (numbers.of_c + numbers.rounded_c) + 4 * numbers.rounded_c
+    of_c = 0.0 if entering is not None else numbers.of_c
+    slope = steps * (of_c + numbers.rounded_c) + 4 * numbers.rounded_c
     if slope >= 1:
         return np.full(start.shape, inf, dtype=dtype)
     powers = part.powers[0][rows].astype(dtype) * part.powers[1].astype(dtype)
@@ -241,13 +256,14 @@ def _lost_in_part(
             one = (part.sizes[0][rows] * part.products).astype(dtype) * part.sizes[1].astype(dtype)
             own = np.minimum(one * dtype.type(_OUTWARDS[dtype]), own)
         fixed = fixed + _lost_in_sums(numbers, own, powers)
-    most = powers * dtype.type(steps * numbers.of_c)
+    cut = powers if entering is None else np.maximum(powers, power_below(entering))
+    most = cut * dtype.type(steps * numbers.of_c)
     most += start
     most += fixed * dtype.type(steps) + dtype.type((steps + 2) * numbers.rounded_c * numbers.smallest)
     most *= dtype.type(_OUTWARDS[dtype] / (1 - slope))
     power = power_below(most)
     np.maximum(power, dtype.type(numbers.smallest), out=power)
-    np.maximum(powers, power, out=powers)
+    powers = np.maximum(powers, power) if entering is None else cut
     if last_bits is None:
         powers *= dtype.type(steps * numbers.of_c)
     else:
@@ -292,7 +308,8 @@ class _Fine:
 
     @classmethod
     def of(cls, given: Given) -> _Fine:
-        return cls(Scaled.rows(given.a.reciprocal_last_bits), Scaled.columns(given.b.reciprocal_last_bits))
+        rows, columns = given.a.reciprocal_last_bits, given.b.reciprocal_last_bits
+        return cls(Scaled.rows(rows, fine=given.is_fine), Scaled.columns(columns, fine=given.is_fine))
 
     def over(self, ks: slice) -> Floats:
         """Return at least the sum over some k of one over the last bits of the products."""
@@ -316,10 +333,10 @@ def _lost_in_sums(
     return lost if inside.all() else np.where(inside, lost, dtype.type(inf))
 
 
-def _cut(k: int, unit: int, wanted: int) -> Iterator[slice]:
-    """Yield about ``wanted`` parts of k, which are multiples of ``unit``."""
+def _cut(k: int, unit: int, wanted: int, most: int = _MOST_PARTS) -> Iterator[slice]:
+    """Yield about ``wanted`` parts of k, at most about ``most``, which are multiples of ``unit``."""
     units, least = ceil(k / unit), ceil(k / LONGEST)
-    parts = min(max(wanted, least), units, max(_MOST_PARTS, least))
+    parts = min(max(wanted, least), units, max(most, least))
     edges = [units * i // parts * unit for i in range(parts + 1)]
     for first, last in pairwise(edges):
         yield slice(first, min(last, k))

@@ -1,28 +1,47 @@
-"""Errors of plans on random matrices, beside the bounds that are proved for them."""
+"""Errors of plans on random matrices, measured on arrays against exact results, beside bounds that are proved for them.
+
+The matrices are N x N, so N is the length of the dot products. Only some rows of A and columns of B are drawn, and the
+elements of C = A B at their crossings are computed. Elements do not depend on each other, so these are the elements
+that the whole matrices would give. The exact result is an integer times a power of two.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from fractions import Fraction
 from html import escape
+from math import inf, lcm
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
+from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError, InputError
-from mmaproof.designs.operands import Patterns
-from mmaproof.gemm.answers.bounds import Reference, Sizes, StepProof, error_bound, joined, prove_step, rounded_up
-from mmaproof.gemm.answers.enclosure import NoBoundError
-from mmaproof.gemm.answers.error import Bound, Point, measure, ones, reference_for
+from mmaproof.designs.formats import Format
+from mmaproof.designs.operands import Patterns, pattern_dtype
+from mmaproof.gemm.answers.compare import ulp
 from mmaproof.gemm.answers.matrices import Distribution, find_distribution
 from mmaproof.gemm.programs import Plan
-from mmaproof.gemm.programs.algorithm import Algorithm
+from mmaproof.gemm.programs.algorithm import OPERANDS, Algorithm
+from mmaproof.gemm.programs.arithmetic import Arithmetic
+from mmaproof.gemm.programs.evaluate import multiply_plan
+from mmaproof.gemm.programs.linear import Weights, weights_of
 from mmaproof.gemm.programs.named import find_programs
-from mmaproof.gemm.tolerances.proof import LIMITS
+from mmaproof.gemm.programs.numbers import Number, Span, exact_value
+from mmaproof.gemm.programs.orders import ASCENDING
+from mmaproof.gemm.programs.split_gemm import SplitGemm
+from mmaproof.gemm.tolerances.given import Given
+from mmaproof.gemm.tolerances.magnitudes import rounded_up
+from mmaproof.gemm.tolerances.proof import LossProof
 from mmaproof.gemm.tolerances.tolerance import Tolerance
+from mmaproof.gemm.tolerances.walk import bound_of_schedule
+from mmaproof.gemm.tolerances.words import NoBoundError, bounded, rounded_magnitude, rounding_error
+from mmaproof.smt.arrays import ARRAYS
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
@@ -30,6 +49,292 @@ from mmaproof.verification.compare import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+class Reference(StrEnum):
+    """The value with which results are compared."""
+
+    EXACT = "exact"
+    """``c + sum a*b`` of the fp32 operands, exactly"""
+    FP32 = "fp32"
+    """an fp32 GEMM as Markidis et al. have it: product and sum rounded to nearest, k in order"""
+    ROUNDED = "rounded"
+    """the exact sum of the products of the operands rounded to the unit's format (their first words)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Bounds on magnitudes, numbers of fp32: ``|a[k]| <= a``, ``|b[k]| <= b`` and ``|c| <= c``."""
+
+    a: Fraction
+    b: Fraction
+    c: Fraction = Fraction(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A bound on ``|d - reference|``. It is None if there is none. ``reason`` says why, or by what it is proved.
+
+    It is for all operands of these ``sizes``. Where they are None it is for the operands that were drawn: the largest
+    of ``elements``, the bounds of each of their results.
+    """
+
+    sizes: Sizes | None
+    value: Fraction | None
+    reason: str | None = None
+    elements: npt.NDArray[np.float64] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Errors ``d - reference`` of a plan over the computed elements of an N x N product.
+
+    ``relative`` is the largest error relative to ``sum |a||b|``. ``ulps`` is the median error in units in the last
+    place of the reference in the format of d. ``bias`` is the mean of the signed errors. Elements whose d or reference
+    is not finite are counted and left out of these three. All three are None if no element is finite.
+    """
+
+    plan: Plan
+    n: int
+    rows: int
+    columns: int
+    largest: Fraction | None
+    mean: float | None
+    relative: float | None
+    ulps: float | None
+    bias: float | None
+    not_finite: int
+    bound: Bound | None = None
+
+
+BoundOf = Callable[[Plan, Patterns, Patterns], Bound | None]
+"""What bounds the results of a plan on patterns of a (m, k) and b (k, n), with c = 0.
+
+They are of fp32 where an algorithm is among the plans, and else of the plan's formats.
+"""
+
+
+def reference_for(plans: Sequence[Plan], asked: Reference) -> Reference:
+    """Return what results of plans are compared with where ``asked`` is asked for.
+
+    Plans without an algorithm take numbers of their own formats: numbers are drawn in fp32 and rounded to these first,
+    and the exact result is that of the rounded numbers. Beside an algorithm, which takes fp32, it is that of what is
+    drawn. Raises InputError.
+    """
+    if any(x.algorithm is not None for x in plans):
+        return asked
+    if asked is Reference.FP32:
+        raise InputError("plans are compared with the exact product of rounded operands, and with nothing else")
+    return Reference.ROUNDED
+
+
+def measure(
+    plans: Sequence[Plan],
+    n: int,
+    distribution: Distribution,
+    *,
+    reference: Reference = Reference.EXACT,
+    rows: int = 32,
+    columns: int = 32,
+    seed: int = 0,
+    bound_of: BoundOf | None = None,
+    in_fp32: bool | None = None,
+) -> Iterator[Point]:
+    """Yield the errors of each plan on the same random matrices, at most ``rows`` x ``columns`` elements of each.
+
+    The matrices are of fp32 and depend only on seed, N and the distribution; c is 0. A plan gets them rounded to its
+    formats. ``reference`` is as ``reference_for`` has it. ``bound_of`` bounds the results of what a plan gets. Raises
+    DesignError if a plan cannot be computed for K = ``n`` or has factors that are operands, and for integers, and
+    NoBoundError for a reference that has no meaning.
+    """
+    if in_fp32 is None:
+        reference, in_fp32 = reference_for(plans, reference), any(x.algorithm is not None for x in plans)
+    rows, columns = min(rows, n), min(columns, n)
+    a, b = distribution.draw(rows, n, columns, np.random.default_rng([seed, n]))
+    product_in_fp32 = _in_fp32(a, b) if reference is Reference.FP32 else None
+    for plan in plans:
+        if any(f.is_integer for f in plan.formats):
+            raise DesignError(f"{plan.name} computes with integers: errors of rounding are measured")
+        if plan.has_factors:
+            raise DesignError(f"{plan.name}: its factors are operands, and none are drawn: state constants")
+        weights = weights_of(plan.schedule(n))
+        x, y = (rounded(f, p) for f, p in zip(plan.formats, (a, b), strict=False))
+        d = multiply_plan(plan, x, y, None, *ones(plan, rows, n, columns))
+        given = [Scaled.of_patterns(f, p) for f, p in zip(plan.formats, (x, y), strict=False)]
+        sizes = [
+            np.abs(s.integers.astype(np.float64)) * 2.0**s.exponent for s in (_weighted(given[0], weights, n), given[1])
+        ]
+        target = product_in_fp32
+        if reference is Reference.EXACT:
+            given = [Scaled.of_patterns(OPERANDS, p) for p in (a, b)]
+        elif plan.algorithm is not None and reference is Reference.ROUNDED:
+            given = [_first_words(plan, side, p) for side, p in (("a", a), ("b", b))]
+        if target is None:
+            target = _weighted(given[0], weights, n).dot(given[1])
+        bound = None if bound_of is None else bound_of(plan, *((a, b) if in_fp32 else (x, y)))
+        yield point(plan, n, d, target, sizes[0] @ sizes[1], bound)
+
+
+def bound_of_results(tolerance: Tolerance, a: Patterns, b: Patterns) -> Bound:
+    """Return the largest bound of the results of a (m, k) and b (k, n), which means nothing unless it is proved.
+
+    Elements whose operands are not finite are left out, as their errors are.
+    """
+    scales = ones(tolerance.plan, len(a), tolerance.k, b.shape[1])
+    bounds = tolerance.bound_of(tolerance.given(a, b, None, *scales))
+    known = bounds[~np.isnan(bounds)]
+    beyond = int(np.isinf(known).sum())
+    if beyond or not known.size:
+        return Bound(None, None, f"a number may overflow in {beyond} of {bounds.size} elements", bounds)
+    return Bound(None, Fraction(float(known.max())), None, bounds)
+
+
+def bound_of_sizes(plan: Plan, k: int, sizes: Sizes, reference: Reference = Reference.EXACT) -> Bound:
+    """Return the bound for all operands of fp32 of some sizes, which means nothing unless it is proved.
+
+    A plan without an algorithm gets the operands rounded. Raises DesignError if the plan does not run for so many
+    elements.
+    """
+    if plan.scale_format is not None or plan.has_factors:
+        return Bound(sizes, None, "of scales and factors that are operands, no sizes are known")
+    if reference is Reference.ROUNDED and plan.algorithm is not None and not isinstance(plan.algorithm, SplitGemm):
+        return Bound(sizes, None, f"{plan.label} rounds no operands: choose the reference exact or fp32")
+    a, b = (bounded(along, OPERANDS, x, k) for along, x in ((1, sizes.a), (0, sizes.b)))
+    given = Given(a, b, np.full((1, 1), rounded_up(sizes.c)) if sizes.c else None)
+    schedule, rounded = plan.with_open_orders(ASCENDING).schedule(k), reference is Reference.ROUNDED
+    try:
+        found = float(bound_of_schedule(schedule, given, rounded=rounded, any_order=plan.has_open_order)[0, 0])
+    except NoBoundError as reason:
+        return Bound(sizes, None, str(reason))
+    if not found < inf:
+        return Bound(sizes, None, "a number may overflow")
+    return Bound(sizes, Fraction(found) + (_fp32_bound(k, sizes) if reference is Reference.FP32 else 0))
+
+
+def _fp32_bound(k: int, sizes: Sizes) -> Fraction:
+    """Return a bound on the error of an fp32 GEMM that rounds products and sums to nearest; c = 0."""
+    exact = sizes.a * sizes.b
+    of_product = rounding_error(exact, OPERANDS, Rounding.RNE)
+    product, total, error = rounded_magnitude(exact, OPERANDS, Rounding.RNE), Fraction(0), Fraction(0)
+    for i in range(k):
+        most = total + product
+        error += of_product + (rounding_error(most, OPERANDS, Rounding.RNE) if i else 0)
+        total = rounded_magnitude(most, OPERANDS, Rounding.RNE)
+    return error
+
+
+def ones(plan: Plan, rows: int, k: int, columns: int) -> tuple[Patterns | None, Patterns | None]:
+    """Return scales of one for the blocks of a (rows, k) and b (k, columns); None where a plan has no scales."""
+    fmt = plan.scale_format
+    if fmt is None:
+        return None, None
+    shapes = (rows, plan.blocks(k)), (plan.blocks(k), columns)
+    of_a, of_b = (np.full(x, fmt.encode(1), dtype=pattern_dtype(fmt)) for x in shapes)
+    return of_a, of_b
+
+
+def rounded(fmt: Format, patterns: Patterns) -> Patterns:
+    """Return fp32 patterns rounded to a format, to nearest."""
+    word = Arithmetic(ARRAYS).convert("", _numbers(OPERANDS, patterns), fmt, Rounding.RNE).word
+    return np.asarray(word.data).astype(pattern_dtype(fmt))
+
+
+@dataclass(frozen=True, slots=True)
+class Scaled:
+    """An array of numbers: integers (dtype object) times ``2**exponent``. Those that are not ``finite`` count as 0."""
+
+    integers: npt.NDArray[Any]
+    exponent: int
+    finite: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of_patterns(cls, fmt: Format, patterns: Patterns) -> Scaled:
+        """Return the values of patterns."""
+        x = _numbers(fmt, patterns)
+        word, finite = exact_value(ARRAYS, x, x.span)
+        integers = np.asarray(word.data, dtype=object)
+        # fewer bits make products faster
+        bits = int(np.bitwise_or.reduce(integers, axis=None)) or 1
+        places = (bits & -bits).bit_length() - 1
+        return cls(integers >> places, x.span.least + places, np.broadcast_to(finite.data, patterns.shape))
+
+    def dot(self, other: Scaled) -> Scaled:
+        """Return the product of two matrices."""
+        finite = np.logical_and.outer(self.finite.all(axis=1), other.finite.all(axis=0))
+        return Scaled(self.integers.dot(other.integers), self.exponent + other.exponent, finite)
+
+    def at(self, exponent: int) -> npt.NDArray[Any]:
+        """Return the integers for an ``exponent`` that is at most that of the array."""
+        moved: npt.NDArray[Any] = self.integers << (self.exponent - exponent)
+        return moved
+
+
+def _numbers(fmt: Format, patterns: Patterns) -> Number[Any]:
+    return Number(fmt, ARRAYS.from_patterns(patterns, fmt.bits), Span.of_format(fmt))
+
+
+def _in_fp32(a: Patterns, b: Patterns) -> Scaled:
+    """Return the product of an fp32 GEMM."""
+    first, second = a.view(np.float32), b.view(np.float32)
+    total = np.zeros((len(a), b.shape[1]), dtype=np.float32)
+    for k in range(a.shape[1]):
+        # both operations round to nearest in fp32, and an overflow gives no reference
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = total + first[:, k, np.newaxis] * second[np.newaxis, k, :]
+    return Scaled.of_patterns(OPERANDS, total.view(np.uint32))
+
+
+def _first_words(plan: Plan, side: str, patterns: Patterns) -> Scaled:
+    """Return the first words of an operand. Raises NoBoundError where they are not the rounded operand."""
+    if not isinstance(plan.algorithm, SplitGemm):
+        raise NoBoundError(f"{plan.label} rounds no operands: choose the reference exact or fp32")
+    cut = plan.algorithm.split(plan.unit, side, (0,))
+    ((first,), *_) = Arithmetic(ARRAYS).split(cut, [_numbers(OPERANDS, patterns)]).words
+    return Scaled.of_patterns(first.fmt, first.word.data)
+
+
+def _weighted(x: Scaled, weights: Weights, n: int) -> Scaled:
+    """Return the rows with each element times the exact weight of its product."""
+    found = [weights.products.get(k, Fraction(0)) for k in range(n)]
+    denominator = lcm(*(w.denominator for w in found))
+    factors = np.array([int(w * denominator) for w in found], dtype=object)
+    return Scaled(x.integers * factors, x.exponent - (denominator.bit_length() - 1), x.finite)
+
+
+def point(
+    plan: Plan,
+    n: int,
+    d: Patterns,
+    target: Scaled,
+    magnitudes: npt.NDArray[np.float64],
+    bound: Bound | None,
+) -> Point:
+    """Return the statistics of the errors of ``d``. ``magnitudes`` are those of ``|A||B|``."""
+    fmt = plan.formats[3]
+    result = Scaled.of_patterns(fmt, d)
+    finite = result.finite & target.finite
+    exponent = min(result.exponent, target.exponent)
+    unit = Fraction(2) ** exponent
+    errors = [int(x) * unit for x in (result.at(exponent) - target.at(exponent))[finite]]
+    rows, columns = d.shape
+    nothing = int((~finite).sum())
+    if not errors:
+        return Point(plan, n, rows, columns, None, None, None, None, None, nothing, bound)
+    exact = [int(x) * unit for x in target.at(exponent)[finite]]
+    sizes = np.array([float(abs(e)) for e in errors])
+    return Point(
+        plan,
+        n,
+        rows,
+        columns,
+        max(map(abs, errors)),
+        float(sum(map(abs, errors)) / len(errors)),
+        float((sizes / np.maximum(magnitudes[finite], np.finfo(np.float64).tiny)).max()),
+        float(np.median([float(abs(e) / ulp(x, fmt)) for e, x in zip(errors, exact, strict=True)])),
+        float(sum(errors) / len(errors)),
+        nothing,
+        bound,
+    )
 
 
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb")
@@ -70,36 +375,6 @@ def draw_errors(axes: Axes, points: Sequence[Point]) -> None:
         axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))  # beside the points, not on them
 
 
-@dataclass
-class ProvedBounds:
-    """Bounds the results of plans. ``tolerances`` are those of the plans so far, by plan and K."""
-
-    solving: Solving | None = None
-    limits: Limits = LIMITS
-    tolerances: dict[tuple[Plan, int], Tolerance] = field(default_factory=dict)
-
-    def __call__(self, plan: Plan, a: Patterns, b: Patterns) -> Bound:
-        """Return the largest bound of the results of a (m, k) and b (k, n); its reason says by what it is proved.
-
-        Elements whose operands are not finite are left out, as their errors are.
-        """
-        k = int(a.shape[1])
-        found = self.tolerances.setdefault((plan, k), Tolerance(plan, k, (), self.solving, self.limits))
-        if not found.proved:
-            return Bound(None, None, f"nothing is proved: {found.proof.reason}")
-        bounds = found.bound_of(found.given(a, b, None, *ones(plan, len(a), k, b.shape[1])))
-        known = bounds[~np.isnan(bounds)]
-        beyond = int(np.isinf(known).sum())
-        if beyond or not known.size:
-            return Bound(None, None, f"a number may overflow in {beyond} of {bounds.size} elements", bounds)
-        return Bound(None, Fraction(float(known.max())), found.proof.reason, bounds)
-
-    @property
-    def undecided(self) -> bool:
-        """Whether a solver did not answer in time for some plan."""
-        return any(x.proof.undecided for x in self.tolerances.values())
-
-
 def tighter(first: Point, second: Point) -> tuple[int, int, int]:
     """Return of how many elements the first bound is the smaller one, the second is, and both are the same.
 
@@ -116,15 +391,15 @@ def tighter(first: Point, second: Point) -> tuple[int, int, int]:
 class MeasuredErrors:
     """Errors of plans, or of algorithms on a unit: a ``Point`` for each of them and each size.
 
-    ``step`` says whether the bound of one step of each unit is proved; it is None for plans without an algorithm, whose
-    points say it themselves, and where no bounds were asked for. ``undecided`` says whether a solver did not answer in
-    time.
+    ``step`` says whether the losses that the bounds rest on are proved; it is None for plans without an algorithm,
+    whose points say it themselves, and where no bounds were asked for. ``undecided`` says whether a solver did not
+    answer in time.
     """
 
     points: tuple[Point, ...]
     distribution: Distribution
     reference: Reference
-    step: StepProof | None = None
+    step: LossProof | None = None
     undecided: bool = False
 
     def __repr__(self) -> str:
@@ -194,8 +469,9 @@ def measure_errors(
 class ErrorTask:
     """A measurement of plans at one size. It is plain data, so that another process can run it.
 
-    ``bounded`` are the plans whose bound is composed, for the largest operands of the distribution, or of those that
-    were drawn if it has no limit.
+    ``proofs`` say of each plan whether what its bound rests on is proved, and by what; they are empty where no bounds
+    are asked for. Beside an algorithm bounds are for the largest operands of the distribution, or of those that were
+    drawn if it has no limit. Bounds of plans alone are those of the results.
     """
 
     plans: tuple[Plan, ...]
@@ -204,23 +480,24 @@ class ErrorTask:
     reference: Reference
     shape: tuple[int, int]
     seed: int
-    bounded: frozenset[Plan]
+    in_fp32: bool
+    proofs: tuple[LossProof, ...] = ()
 
     def points(self) -> list[Point]:
         """Return the errors."""
-        drawn = find_distribution(self.distribution)
+        drawn, (rows, columns) = find_distribution(self.distribution), self.shape
+        proofs = dict(zip(self.plans, self.proofs, strict=False))
 
-        def bound_of(plan: Plan, a: Patterns, b: Patterns) -> Bound | None:
-            if plan not in self.bounded:
-                return None
-            largest = (Fraction(float(np.abs(x.view(np.float32)).max())) for x in (a, b))
-            sizes = Sizes(*(drawn.sizes or largest))
-            try:
-                return Bound(sizes, error_bound(plan, self.n, sizes, self.reference))
-            except NoBoundError as reason:
-                return Bound(sizes, None, str(reason))
+        def bound_of(plan: Plan, a: Patterns, b: Patterns) -> Bound:
+            proof = proofs[plan]
+            if not proof.proved:
+                return Bound(None, None, f"nothing is proved: {proof.reason}")
+            if self.in_fp32:
+                largest = (Fraction(float(np.abs(x.view(np.float32)).max())) for x in (a, b))
+                return bound_of_sizes(plan, self.n, Sizes(*(drawn.sizes or largest)), self.reference)
+            found = bound_of_results(Tolerance(plan, self.n), a, b)
+            return found if found.value is None else replace(found, reason=proof.reason)
 
-        rows, columns = self.shape
         found = measure(
             self.plans,
             self.n,
@@ -229,7 +506,8 @@ class ErrorTask:
             rows=rows,
             columns=columns,
             seed=self.seed,
-            bound_of=bound_of,
+            bound_of=bound_of if self.proofs else None,
+            in_fp32=self.in_fp32,
         )
         return list(found)
 
@@ -248,29 +526,30 @@ def errors_of(
 ) -> MeasuredErrors:
     """Return the errors of plans at some sizes. Bounds are proved by ``proving``, and left out where it is None.
 
-    ``run`` runs the tasks of plans among which is an algorithm, ``apart`` one for each plan. The bounds of other plans
-    are those of their results on the matrices that were drawn.
+    ``run`` runs the tasks, ``apart`` one for each plan.
     """
     for plan in plans:
         for n in sizes:
             plan.schedule(n)
-    target = reference_for(plans, reference)
-    if not any(x.algorithm for x in plans):
-        bounds = None if proving is None else ProvedBounds(*proving)
-        found = [
-            point
-            for n in sizes
-            for point in measure(plans, n, drawn, rows=shape[0], columns=shape[1], seed=seed, bound_of=bounds)
-        ]
-        return MeasuredErrors(tuple(found), drawn, target, None, bounds is not None and bounds.undecided)
-    units = {} if proving is None else {x.unit: x for x in plans}
-    steps = {x: prove_step(x, solver=proving[0], limits=proving[1]) for x in units} if proving is not None else {}
-    bounded = frozenset(x for x in plans if x.unit in steps and steps[x.unit].proved)
-    together = [(x,) for x in plans] if apart else [tuple(plans)]
-    tasks = [ErrorTask(some, n, drawn.name, target, shape, seed, bounded) for n in sizes for some in together]
+    target, in_fp32 = reference_for(plans, reference), any(x.algorithm is not None for x in plans)
+    tasks: list[ErrorTask] = []
+    proofs: list[LossProof] = []
+    for n in sizes:
+        for some in [(x,) for x in plans] if apart else [tuple(plans)]:
+            found = () if proving is None else tuple(Tolerance(x, n, (), *proving).proof for x in some)
+            proofs += found
+            tasks.append(ErrorTask(some, n, drawn.name, target, shape, seed, in_fp32, found))
     points = tuple(point for some in run(tasks) for point in some)
-    step = joined(list(steps.values())) if steps else None
-    return MeasuredErrors(points, drawn, target, step, step is not None and step.undecided)
+    step = joined(proofs) if proofs and in_fp32 else None
+    return MeasuredErrors(points, drawn, target, step, any(x.undecided for x in proofs))
+
+
+def joined(proofs: Sequence[LossProof]) -> LossProof:
+    """Return whether all is proved, and by what."""
+    distinct = list(dict.fromkeys(proofs))
+    first = next((x for x in distinct if not x.proved), distinct[0])
+    reasons = dict.fromkeys(x.reason for x in distinct)
+    return replace(first, reason="; ".join(reasons), seconds=sum(x.seconds for x in distinct))
 
 
 def reference_of(text: Reference | str) -> Reference:

@@ -15,11 +15,13 @@ from mmaproof.designs.errors import OperandError
 from mmaproof.designs.formats import FORMATS, Format
 from mmaproof.designs.operands import Patterns
 from mmaproof.gemm.programs.plan import Plan
-from mmaproof.gemm.tolerances.magnitudes import Floats
+from mmaproof.gemm.tolerances.magnitudes import Floats, Scaled, product_from_above
 
 ZERO_EXPONENT = -126
 """What the exponent of a zero operand may read (see ``smt.semantics.terms``)."""
 _FP32 = FORMATS["fp32"]
+FEW = 1 << 10
+"""Elements of a product whose bounds are computed in float64."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +139,9 @@ class Side:
     def selected(self, ks: Any) -> Side:
         """Return the side of some elements of k: a slice or indices of whole blocks, each in order."""
         if self.scales is None:
-            return replace(self, patterns=self._cut(self.patterns, ks))
+            found = replace(self, patterns=self._cut(self.patterns, ks))
+            found.__dict__["elements"] = self._cut(self.elements, ks)  # of many calls they are computed once
+            return found
         of_each = np.repeat(np.arange(self.scales.shape[self.along]), self.block)[ks][:: self.block]
         return replace(self, patterns=self._cut(self.patterns, ks), scales=self._cut(self.scales, of_each))
 
@@ -194,6 +198,27 @@ class Given:
     def k(self) -> int:
         """The number of products of each element."""
         return int(self.a.patterns.shape[1])
+
+    @property
+    def is_box(self) -> bool:
+        """Whether one element stands for all operands of a range: all elements along k are alike then."""
+        return self.a.box is not None and self.b.box is not None
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether it is computed with float64, because the elements are few."""
+        return self.is_box or self.shape[0] * self.shape[1] <= FEW
+
+    @cached_property
+    def scaled(self) -> tuple[Scaled, Scaled]:
+        """The magnitudes of a and of b, as they are multiplied."""
+        return Scaled.rows(self.a.magnitudes, fine=self.is_fine), Scaled.columns(self.b.magnitudes, fine=self.is_fine)
+
+    @cached_property
+    def size(self) -> Floats:
+        """At least the sum of the magnitudes of the products of each element."""
+        rows, columns = self.scaled
+        return product_from_above(rows, columns, slice(None)).astype(np.float64) * (rows.scale * columns.scale)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -14,7 +14,6 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.files import cache_folder
 from mmaproof.designs.formats import Format
-from mmaproof.gemm.answers.bounds import prove_step
 from mmaproof.gemm.programs.schedule import Schedule
 from mmaproof.gemm.tolerances.walk import outside, units
 from mmaproof.properties.property import LemmaVerdict
@@ -68,15 +67,6 @@ def prove_operation(
     return _decided(lemmas_of_operation(kind, fmt, source, rounding), solving, limits)
 
 
-@lru_cache(maxsize=64)
-def prove_algorithm_step(unit: Design, solving: Solving | None = None, limits: Limits = LIMITS) -> LossProof:
-    """Decide the bound of one step that the bounds of algorithms are composed of: the property ``error-bound``."""
-    found = prove_step(unit, solver=default_solving() if solving is None else solving, limits=limits)
-    lemmas = () if found.answer is None else tuple(found.answer.lemmas)
-    undecided = found.answer is not None and found.answer.status is Status.UNKNOWN
-    return LossProof(found.proved, found.reason, found.seconds, lemmas, undecided)
-
-
 def prove_schedule(schedule: Schedule, solving: Solving | None = None, limits: Limits = LIMITS) -> LossProof:
     """Decide everything that the bound of a schedule rests on: the steps of its units and the operations outside.
 
@@ -102,8 +92,6 @@ def _questions(schedule: Schedule) -> Iterator[tuple[str, Callable[[Solving | No
     """Yield what a schedule rests on: words for what it is of, and what decides it."""
     for name, design in units(schedule).items():
         yield f"of {name}: ", partial(prove_loss, design)
-    for unit in {x.unit.name: x.unit for x in schedule.calls if x.words}.values():
-        yield f"of {unit.name}: ", partial(prove_algorithm_step, unit)
     for kind, fmt, source, rounding in outside(schedule):
         name = f"of the {kind} of {source.name} in {fmt.name} ({rounding}): "
         yield name, partial(prove_operation, kind, fmt, source, rounding)

@@ -9,8 +9,8 @@ import numpy as np
 
 from mmaproof.designs.arrays import values_of
 from mmaproof.designs.errors import InputError
-from mmaproof.designs.operands import pattern_dtype
 from mmaproof.gemm.tolerances.assertion import Strength
+from mmaproof.gemm.tolerances.errors import ones
 from mmaproof.gemm.tolerances.faults import Product, seeded
 from mmaproof.gemm.tolerances.statistical import Quantile, draw_operand
 from mmaproof.gemm.tolerances.tolerance import Tolerance
@@ -91,12 +91,7 @@ def sharpness(
 
 
 def _drawn(tolerance: Tolerance, distribution: str, rng: np.random.Generator) -> Product:
-    plan, unit, k = tolerance.plan, tolerance.unit, tolerance.k
+    plan, k = tolerance.plan, tolerance.k
     a, _ = draw_operand(plan, "a", (SIDE, k), distribution, rng)
     b, _ = draw_operand(plan, "b", (k, SIDE), distribution, rng)
-    scale = unit.scale_format
-    if scale is None:
-        return Product(plan, a, b)
-    one, dtype = scale.encode(1), pattern_dtype(scale)
-    blocks = unit.blocks(k)
-    return Product(plan, a, b, None, (np.full((SIDE, blocks), one, dtype), np.full((blocks, SIDE), one, dtype)))
+    return Product(plan, a, b, None, ones(plan, SIDE, k, SIDE))

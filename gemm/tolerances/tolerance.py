@@ -17,21 +17,16 @@ from mmaproof.designs.errors import InputError, OperandError
 from mmaproof.designs.formats import Format
 from mmaproof.designs.open_points import OpenReading, open_readings
 from mmaproof.designs.operands import Patterns, pattern_dtype
-from mmaproof.gemm.answers.bounds import rounded_up
 from mmaproof.gemm.programs import Plan, Schedule
 from mmaproof.gemm.programs.named import find_plan
 from mmaproof.gemm.programs.orders import ASCENDING
+from mmaproof.gemm.programs.schedule import Residues
 from mmaproof.gemm.tolerances.bound import flushed_products
 from mmaproof.gemm.tolerances.given import Box, Given
-from mmaproof.gemm.tolerances.magnitudes import Floats
+from mmaproof.gemm.tolerances.magnitudes import Floats, rounded_up
 from mmaproof.gemm.tolerances.proof import LIMITS, LossProof, prove_schedule
 from mmaproof.gemm.tolerances.statistical import Quantile, measured_quantile
-from mmaproof.gemm.tolerances.walk import (
-    bound_of_schedule,
-    composed_error,
-    exact_of_schedule,
-    why_no_bound,
-)
+from mmaproof.gemm.tolerances.walk import bound_of_schedule, exact_of_schedule
 from mmaproof.hardware_replay.emulation import matmul
 from mmaproof.properties.preconditions import (
     Exponents,
@@ -83,11 +78,8 @@ class Tolerance:
         """Whether the loss of one step is proved, and by what; a solver is asked the first time."""
         if self.plan.has_open_order and self.plan.scales_sum:
             return LossProof(False, "its order of additions is not determined, and sums are multiplied with constants")
-        if self.plan.algorithm is not None:
-            reason = why_no_bound(self.plan, self.k)
-            if reason is not None:
-                name = self.plan.algorithm.name
-                return LossProof(False, f"no bound of the algorithm {name} is composed: {reason}")
+        if any(isinstance(x, Residues) for x in self.schedule.operations):
+            return LossProof(False, f"no bound of {self.plan.label} is composed: it computes with residues")
         return prove_schedule(self.schedule, self.solving, self.limits)
 
     @cached_property
@@ -150,8 +142,6 @@ class Tolerance:
 
     def bound_of(self, given: Given, jobs: int = 2) -> Floats:
         """Return the bound of operands that were read. It means nothing where ``proved`` is false."""
-        if self.plan.algorithm is not None:
-            return composed_error(self.plan, given)
         return bound_of_schedule(self.schedule, given, jobs, any_order=self.plan.has_open_order)
 
     def exact_of(self, given: Given) -> tuple[Floats, Floats]:

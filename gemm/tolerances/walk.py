@@ -1,17 +1,19 @@
 """The bound of a whole plan: its schedule, operation by operation, on magnitudes and errors of matrices.
 
-Every number of a schedule stands for an exact one: a combination of the products and of c. ``most`` bounds the exact
-number, from the magnitudes of its terms; ``error`` bounds how far the computed number is from it. A call of a unit adds
-what its chain of steps loses (``bound``). An operation outside the unit adds its own rounding. An addition is an
-aligned sum of two numbers, of which each is cut by less than one unit, and a conversion; its lemmas are proved too.
+Every number of a schedule stands for an exact one: a combination of the products of operands, or of their words, and of
+c. ``most`` bounds the exact number, from the magnitudes of its terms; ``error`` bounds how far the computed number is
+from it. A call of a unit adds what its chain of steps loses (``bound``). An operation outside the unit adds its own
+rounding. An addition is an aligned sum of two numbers, of which each is cut by less than one unit, and a conversion;
+its lemmas are proved too. In the end comes what words miss of the operands (``words``), and the products of words that
+are left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
+from itertools import product
 from math import inf
 from typing import Any
 
@@ -22,31 +24,35 @@ from mmaproof.designs.arrays import values_of
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.design import Design
-from mmaproof.designs.formats import FORMATS, Format
+from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import pattern_dtype
-from mmaproof.gemm.answers.bounds import Sizes, error_bound, rounded_up
-from mmaproof.gemm.answers.enclosure import NoBoundError
-from mmaproof.gemm.programs import Plan
 from mmaproof.gemm.programs.evaluate import places
 from mmaproof.gemm.programs.linear import weights_of
 from mmaproof.gemm.programs.schedule import (
+    FP32,
     FUSED,
     Add,
     Call,
     Convert,
+    Cut,
     Factor,
     Flush,
     Multiply,
     MultiplyAdd,
     Operand,
     Operation,
+    Scale,
     Schedule,
+    Split,
+    Weigh,
+    Words,
     Zero,
     arguments,
 )
 from mmaproof.gemm.tolerances.bound import chain_error
-from mmaproof.gemm.tolerances.given import Given
-from mmaproof.gemm.tolerances.magnitudes import Floats, Scaled, fractions, power_below, product_from_above
+from mmaproof.gemm.tolerances.given import Given, Side
+from mmaproof.gemm.tolerances.magnitudes import Floats, fractions, power_below, product_of
+from mmaproof.gemm.tolerances.words import CutSide, NoBoundError, cut_side, least
 from mmaproof.properties.step_loss import rounding_unit
 
 _OUTWARDS = 1 + 2.0**-40
@@ -76,21 +82,33 @@ def _sum(x: Floats, y: Floats) -> Floats:
     return (x + y) * _OUTWARDS
 
 
-def bound_of_schedule(schedule: Schedule, given: Given, jobs: int = 1, *, any_order: bool = False) -> Floats:
+def bound_of_schedule(
+    schedule: Schedule,
+    given: Given,
+    jobs: int = 1,
+    *,
+    any_order: bool = False,
+    rounded: bool = False,
+    cut: Callable[[Side, Cut], CutSide] = cut_side,
+) -> Floats:
     """Return how far d is from the exact number that the schedule stands for, if the losses of its units are proved.
+
+    Operands of fp32 are rounded, to nearest, where a unit takes narrower ones. With ``rounded`` the exact number is
+    that of the operands as rounded to the unit's format, by their first words. ``cut`` says what words are.
 
     It is infinite where a number may overflow, or a product is an infinity for its unit, and NaN where an infinity or a
     NaN is among the operands of the element. With ``any_order`` the bound holds for every order in which the same
     numbers are added. Nothing is multiplied with a constant then. In any order, a partial sum is at most the sum of all
     magnitudes with all errors, ``whole``, which is checked in the end.
     """
-    result, whole = _walked(schedule, given, jobs, None, sized=any_order), None
+    walk = Walk(schedule, given, jobs, cut)
+    result, whole = walk.d(None, sized=any_order), None
     if any_order:
-        rounded = sum(isinstance(x, Add | Convert) for x in schedule.operations)
+        count = sum(isinstance(x, Add | Convert) for x in schedule.operations)
         widest = max(2.0**-x.fmt.precision for x in schedule.operations if not x.fmt.is_integer)
-        whole = (result.computed + 2.0**-100) * (1 + 8 * rounded * widest)
-        result = _walked(schedule, given, jobs, whole, sized=True)
-    bound: Floats = np.array(np.broadcast_to(result.error, given.shape))
+        whole = (result.computed + 2.0**-100) * (1 + 8 * count * widest)
+        result = walk.d(whole, sized=True)
+    bound: Floats = np.array(np.broadcast_to(_sum(result.error, walk.left_out(rounded=rounded)), given.shape))
     bound[np.isnan(bound)] = inf
     if whole is not None:
         bound[~(result.computed <= whole)] = inf
@@ -99,32 +117,137 @@ def bound_of_schedule(schedule: Schedule, given: Given, jobs: int = 1, *, any_or
     return bound
 
 
-@dataclass(frozen=True, slots=True)
-class _Walk:
-    """What a walk through a schedule is of."""
+class Walk:
+    """A walk through a schedule, and the words of the operands that its calls multiply."""
 
-    given: Given
-    jobs: int
-    calls: int
-    whole: Floats | None
-    """how large a sum, and what is converted, is taken to be; None: as large as it may be"""
-    unsized: Operation | None
-    """the operation whose magnitude nobody asks for"""
+    def __init__(self, schedule: Schedule, given: Given, jobs: int, cut: Callable[[Side, Cut], CutSide]) -> None:
+        self.schedule, self.given, self.jobs = schedule, given, jobs
+        self.calls = sum(1 for _ in schedule.calls)
+        self.whole: Floats | None = None
+        """how large a sum, and what is converted, is taken to be at least"""
+        self.unsized: Operation | None = None
+        """the operation whose magnitude nobody asks for"""
+        self._cut = cut
+        self._sides: dict[tuple[str, int | None, Format], CutSide] = {}
+        self._made: dict[Operation, CutSide] = {}
+        self._parts: dict[tuple[int, ...], Given] = {}
+
+    def d(self, whole: Floats | None, *, sized: bool) -> Enclosed:
+        """Return d; its magnitude is infinite where it need not be ``sized``."""
+        operations = self.schedule.operations
+        self.whole, self.unsized = whole, None if sized else operations[-1]
+        last = {x: i for i, operation in enumerate(operations) for x in arguments(operation)}
+        held: dict[int, Enclosed] = {}
+        for i, operation in enumerate(operations):
+            if isinstance(operation, Cut):
+                continue
+            held[i] = _perform(operation, held, self)
+            for x in arguments(operation):
+                if last[x] == i:
+                    held.pop(x, None)
+        d = held[len(operations) - 1]
+        return Enclosed(np.broadcast_to(d.most, self.given.shape), np.broadcast_to(d.error, self.given.shape), d.zero)
+
+    def side(self, name: str, cut: int | None, fmt: Format) -> CutSide:
+        """Return the words that an operation cuts ``a`` or ``b`` into; None: elements, rounded to ``fmt``.
+
+        The words of a split depend on their element alone, and are made once.
+        """
+        if (name, cut, fmt) not in self._sides:
+            side, every = self.given.a if name == "a" else self.given.b, tuple(range(self.given.k))
+            operation = self.schedule.operations[cut] if cut is not None else None
+            if operation is None and fmt != side.fmt:
+                operation = Split(name, every, fmt, 1, Rounding.RNE, Rounding.RNE, 0)
+            if isinstance(operation, Split):
+                operation = replace(operation, ks=every)
+            if not isinstance(operation, Cut):
+                found = CutSide(every, (side,))
+            else:
+                found = self._made[operation] if operation in self._made else self._cut(side, operation)
+                self._made[operation] = found
+            self._sides[name, cut, fmt] = found
+        return self._sides[name, cut, fmt]
+
+    def sides(self, call: Call) -> tuple[CutSide, CutSide]:
+        """Return the words of both operands that a call takes one of each of."""
+        cuts = (None if x is None else x.cut for x in (call.a, call.b))
+        formats = zip("ab", cuts, (call.unit.a_format, call.unit.b_format), strict=True)
+        a, b = (self.side(name, cut, fmt) for name, cut, fmt in formats)
+        return a, b
+
+    def part(self, call: Call) -> Given:
+        """Return what a call multiplies. Of a range of operands all elements along k are alike."""
+        sides, words = self.sides(call), (_word(call.a), _word(call.b))
+        key = (*map(id, sides), *words, len(call.ks)) if self.given.is_box else None
+        if key is None or key not in self._parts:
+            a, b = (x.word(i, call.ks) for x, i in zip(sides, words, strict=True))
+            found = self.given if a is self.given.a and b is self.given.b else Given(a, b, None)
+            if key is None:
+                return found
+            self._parts[key] = found
+        return self._parts[key]
+
+    def left_out(self, *, rounded: bool) -> Floats:
+        """Return at least how far the products that calls add up are from the exact ones, were no sum to lose anything.
+
+        With w times ``sum u[i]*a[i]`` the sum that stands for a, ``w*u[i]*v[j]`` is what should be added of the product
+        of the words i and j. With r and s what these sums miss of a and of b, ``r*b + (a - r)*s`` is missing, too.
+        """
+        total, fine = np.zeros((1, 1)), self.given.is_fine
+        if all(x.left is None for call in self.schedule.calls for x in self.sides(call)):
+            return total
+        for (a, b), added, ks in self._products():
+            whole = added[0, 0] / (a.weights[0] * b.weights[0])
+            for i, j in product(range(len(a.words)), range(len(b.words))):
+                meant = 0 if rounded and i + j else whole * a.weights[i] * b.weights[j]
+                off = _magnitude(added.get((i, j), Fraction(0)) - meant)
+                if off.any():
+                    total = _sum(total, off * product_of(a.magnitudes(i, ks), b.magnitudes(j, ks), fine=fine))
+            if not rounded:
+                at = places(ks)
+                of_a, of_b = self.given.a.selected(at).magnitudes, self.given.b.selected(at).magnitudes
+                r, s = a.missed(ks), b.missed(ks)
+                missed = product_of(np.broadcast_to(r, of_a.shape), of_b, fine=fine)
+                missed = _sum(missed, product_of(of_a + r, np.broadcast_to(s, of_b.shape), fine=fine))
+                total = _sum(total, _magnitude(whole) * missed)
+        return total
+
+    def _products(self) -> Iterable[tuple[tuple[CutSide, CutSide], dict[tuple[int, int], Any], list[int]]]:
+        """Return the words of elements of k, and what each product of two words is multiplied with where it is added.
+
+        Elements of which the same products are added in the same way come together.
+        """
+        factors = [_factor(Factor(i), self.given) for i in range(self.schedule.factors)]
+        weights = weights_of(self.schedule, factors).calls
+        calls = {i: x for i, x in enumerate(self.schedule.operations) if isinstance(x, Call)}
+        of_k: list[list[int]] = [[] for _ in range(self.given.k)]
+        for i, call in calls.items():
+            for k in call.ks:
+                of_k[k].append(i)
+        grouped: dict[tuple[int, ...], list[int]] = {}
+        for k, taken in enumerate(of_k):
+            grouped.setdefault(tuple(taken), []).append(k)
+        found: dict[Any, tuple[tuple[CutSide, CutSide], dict[tuple[int, int], Any], list[int]]] = {}
+        for those, ks in grouped.items():
+            added: dict[tuple[int, int], Any] = {}
+            for i in those:
+                pair = _word(calls[i].a), _word(calls[i].b)
+                added[pair] = added[pair] + weights[i] if pair in added else weights[i]
+            sides = self.sides(calls[those[0]])
+            alike = all(isinstance(x, Fraction) for x in added.values())
+            key = (id(sides[0]), id(sides[1]), *sorted(added.items())) if alike else those
+            found.setdefault(key, (sides, added, []))[2].extend(ks)
+        return found.values()
 
 
-def _walked(schedule: Schedule, given: Given, jobs: int, whole: Floats | None, *, sized: bool) -> Enclosed:
-    """Return d; its magnitude is infinite where it need not be ``sized``."""
-    last = {x: i for i, operation in enumerate(schedule.operations) for x in arguments(operation)}
-    calls = sum(1 for _ in schedule.calls)
-    walk = _Walk(given, jobs, calls, whole, None if sized else schedule.operations[-1])
-    held: dict[int, Enclosed] = {}
-    for i, operation in enumerate(schedule.operations):
-        held[i] = _perform(operation, held, walk)
-        for x in arguments(operation):
-            if last[x] == i:
-                held.pop(x, None)
-    d = held[len(schedule.operations) - 1]
-    return Enclosed(np.broadcast_to(d.most, given.shape), np.broadcast_to(d.error, given.shape), d.zero)
+def _word(words: Words | None) -> int:
+    """Return which word of an operand is taken; the operand is its only one where nothing cuts it."""
+    return 0 if words is None else words.word
+
+
+def _magnitude(weight: Any) -> Floats:
+    """Return at least the magnitude of a number, or of those of rows."""
+    return np.abs(np.asarray(weight, dtype=np.float64)) * (1 + 2.0**-50)
 
 
 def exact_of_schedule(schedule: Schedule, given: Given) -> tuple[Floats, Floats]:
@@ -155,7 +278,7 @@ def lost_in_float64(size: Floats, operations: int, fmt: Format) -> Floats:
     return np.where(size < 2.0**53, 0.0, lost) if fmt.is_integer else lost
 
 
-def _perform(operation: Operation, held: Mapping[int, Enclosed], walk: _Walk) -> Enclosed:
+def _perform(operation: Operation, held: Mapping[int, Enclosed], walk: Walk) -> Enclosed:
     given, whole, none = walk.given, walk.whole, np.zeros((1, 1))
     match operation:
         case Operand():
@@ -175,10 +298,14 @@ def _perform(operation: Operation, held: Mapping[int, Enclosed], walk: _Walk) ->
             found = _rounded(total, fmt, Rounding.RNE, _cuts(fmt))
         case Convert(x=x, fmt=fmt, rounding=rounding):
             found = held[x] if held[x].zero else _rounded(held[x], fmt, rounding, whole=whole)
+        case Scale(x=x, places=power, fmt=fmt):
+            found = _scaled(held[x], np.full((1, 1), 2.0**power), fmt, exact=power >= 0)
+        case Weigh(x=x, fmt=fmt):
+            found = _weighed(operation, held[x], walk)
         case Flush(x=x, fmt=fmt):  # what becomes a zero is below the smallest normal number
             found = held[x] if held[x].zero else replace(held[x], error=held[x].error + 2.0**fmt.e_min)
         case _:
-            raise ValueError(f"{operation}: the bound of a schedule that cuts operands is composed")
+            raise NoBoundError("it computes with residues, of which no bound is composed")
     return found
 
 
@@ -214,18 +341,40 @@ def _cuts(fmt: Format) -> float:
     return 2 * 2.0 ** -(fmt.precision + 2)
 
 
-def _call(call: Call, start: Enclosed, walk: _Walk) -> Enclosed:
-    part = walk.given
-    if call.ks != tuple(range(part.k)):
-        at = places(call.ks)
-        part = replace(part, a=part.a.selected(at), b=part.b.selected(at))
+def _call(call: Call, start: Enclosed, walk: Walk) -> Enclosed:
+    sides, part = walk.sides(call), walk.part(call)
     begins = None if start.zero else np.broadcast_to(start.computed, part.shape)
     error = _sum(start.error, chain_error(call.unit, part, begins, walk.jobs, walk.calls))
+    for special, x in zip((sides[0].special[:, None], sides[1].special), sides, strict=True):
+        if x.left is not None and special.any():
+            error = np.where(special, inf, error)
     if call is walk.unsized:
         return Enclosed(np.full((1, 1), inf), error)
-    a, b = Scaled.rows(part.a.magnitudes), Scaled.columns(part.b.magnitudes)
-    size = product_from_above(a, b, slice(None)).astype(np.float64) * (a.scale * b.scale)
-    return Enclosed(_sum(start.most, size), error)
+    return Enclosed(_sum(start.most, part.size), error)
+
+
+def _weighed(operation: Weigh, x: Enclosed, walk: Walk) -> Enclosed:
+    """Return a sum of products of slices times the powers of rows and columns, as a number of another format."""
+    fmt, source = operation.fmt, walk.schedule.operations[operation.x].fmt
+    a, b = walk.side("a", operation.a, fmt).powers, walk.side("b", operation.b, fmt).powers
+    if a is None or b is None:
+        raise TypeError(f"{operation} weighs no slices")
+    times = 2.0**operation.places * a * b
+    if not source.is_integer:
+        if source.precision > fmt.precision:
+            return _rounded(_times(x, times), fmt, Rounding.RNE)
+        return _scaled(x, times, fmt, exact=False)
+    # an integer of as many bits as there are digits is exact if its last bit is
+    exact = (x.computed <= 2.0**fmt.precision) & (times >= float(least(fmt)))
+    found = _scaled(x, times, fmt, exact=True)
+    return replace(found, error=np.where(exact, found.error, _rounded(_times(x, times), fmt, Rounding.RNE).error))
+
+
+def _scaled(x: Enclosed, times: Floats, fmt: Format, *, exact: bool) -> Enclosed:
+    """Return a number times powers of two, which loses nothing but bits below the least number, if it is not exact."""
+    found = _times(x, times)
+    error = found.error if exact or x.zero else _sum(found.error, np.full((1, 1), float(least(fmt)) / 2))
+    return Enclosed(found.most, np.where(found.computed <= float(fmt.largest), error, inf), x.zero)
 
 
 def _rounded(x: Enclosed, fmt: Format, rounding: Rounding, cuts: float = 0.0, whole: Floats | None = None) -> Enclosed:
@@ -233,7 +382,7 @@ def _rounded(x: Enclosed, fmt: Format, rounding: Rounding, cuts: float = 0.0, wh
 
     It is taken to be as large as ``whole``, where this is given.
     """
-    size = x.computed if whole is None else whole
+    size = x.computed if whole is None else np.maximum(x.computed, whole)
     if fmt.is_integer:  # sums of integers are exact in the register
         beyond = size > float(fmt.largest)
         return Enclosed(x.most, np.where(beyond, inf, x.error))
@@ -255,85 +404,28 @@ def outside(schedule: Schedule) -> Iterator[tuple[str, Format, Format, Rounding]
     for operation in schedule.operations:
         match operation:
             case Add(fmt=fmt, rounding=rounding):
-                found = ("addition", fmt, fmt, rounding)
+                found = [("addition", fmt, fmt, rounding)]
             case Multiply(fmt=fmt):
-                found = ("product", fmt, fmt, Rounding.RNE)
+                found = [("product", fmt, fmt, Rounding.RNE)]
             case Convert(x=x, fmt=fmt, rounding=rounding):
-                found = ("conversion", fmt, schedule.operations[x].fmt, rounding)
+                found = [("conversion", fmt, schedule.operations[x].fmt, rounding)]
+            case Split(fmt=fmt, count=count):
+                roundings = [operation.rounding, *[operation.residual_rounding] * (count > 1)]
+                found = [("conversion", fmt, FP32, x) for x in roundings if not fmt.holds(FP32)]
+                found += [("addition", FP32, FP32, Rounding.RNE)] * (count > 1)
             case _:
                 continue
-        if found not in seen and not found[1].is_integer:
-            seen.add(found)
-            yield found
+        for one in found:
+            if one not in seen and not one[1].is_integer:
+                seen.add(one)
+                yield one
 
 
 def units(schedule: Schedule) -> dict[str, Design]:
-    """Return the designs whose steps a schedule computes with, by name; without those that multiply words."""
-    found = {x.unit.name: x.unit for x in schedule.calls if not x.words}
+    """Return the designs whose steps a schedule computes with, by name."""
+    found = {x.unit.name: x.unit for x in schedule.calls}
     for operation in schedule.operations:
         if isinstance(operation, MultiplyAdd):
             design = find_design(FUSED[operation.fmt.name])
             found[design.name] = design
     return found
-
-
-_FP32 = FORMATS["fp32"]
-_NOTHING = _FP32.e_min - _FP32.fraction_bits - 1
-"""The power that stands for zero."""
-_MOST_STARTS = 24
-"""Powers of c for which the bound is composed; of more, the largest one counts."""
-
-
-def why_no_bound(plan: Plan, k: int) -> str | None:
-    """Return why no bound of a plan is composed, whatever the sizes are; None if one is."""
-    try:
-        _composed(plan, k, 0, 0, 0, 0)
-    except NoBoundError as reason:
-        return str(reason)
-    return None
-
-
-def composed_error(plan: Plan, given: Given) -> Floats:
-    """Return how far d of a plan is from its exact result, for the sizes of each element; shape (m, n).
-
-    The bound is infinite where a number may overflow. It holds if the bound of one step of the unit is proved
-    (``gemm.answers.bounds.prove_step``).
-    """
-    rows, columns = (_powers(x.largest(slice(None))) for x in (given.a, given.b))
-    starts = np.full((1, 1), _NOTHING) if given.c is None else _powers(np.abs(given.c))
-    if len(np.unique(starts)) > _MOST_STARTS:
-        starts = np.full((1, 1), int(starts.max()))
-    largest = np.ones((1, 1)) if given.factors is None else np.abs(given.factors).max(1, initial=0.0, keepdims=True)
-    factors = _powers(largest)
-    powers = np.stack(np.broadcast_arrays(rows, columns, starts, factors), axis=-1)
-    found, places = np.unique(powers.reshape(-1, 4), axis=0, return_inverse=True)
-    bounds = [_bound(plan, given.k, *(int(x) for x in row)) for row in found]
-    result: Floats = np.array(np.broadcast_to(np.array(bounds)[places.ravel()].reshape(powers.shape[:2]), given.shape))
-    if given.special is not None:
-        result[given.special] = np.nan
-    return result
-
-
-def _powers(x: Floats) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
-    """Return floor(log2) of magnitudes; those that are infinite count as the largest ones."""
-    fraction, exponent = np.frexp(np.where(np.isfinite(x), x, 2.0**1023))
-    return np.where(fraction > 0, np.maximum(exponent.astype(np.int64) - 1, _NOTHING), _NOTHING)
-
-
-def _bound(plan: Plan, k: int, a: int, b: int, c: int, factor: int) -> float:
-    if max(a, b, c, factor) > _FP32.e_max:
-        return inf
-    try:
-        return rounded_up(_composed(plan, k, a, b, c, factor))
-    except NoBoundError:
-        return inf
-
-
-@lru_cache(maxsize=4096)
-def _composed(plan: Plan, k: int, a: int, b: int, c: int, factor: int) -> Fraction:
-    return error_bound(plan, k, Sizes(*map(_largest, (a, b, c, factor))))
-
-
-def _largest(power: int) -> Fraction:
-    """Return the largest number below the next power of two that float64 may have bounded; zero for ``_NOTHING``."""
-    return Fraction(0) if power <= _NOTHING else Fraction(2) ** (power + 1) - Fraction(2) ** (power - 52)

@@ -30,13 +30,19 @@ def chain_bound(loss: StepLoss, fmt: Format, start: Fraction, products: Sequence
     for first in range(0, len(products), loss.products):
         step = products[first : first + loss.products]
         p = max(max(x.exponent for x in step) + loss.excess, loss.least_exponent)
+        of_c = exponent(total + error, fmt)
         own = sum((x.magnitude for x in step), Fraction(0))
         total += own
         without_c = lost_without_c(loss, fmt, own, p)
         lost, largest = Fraction(0), total + error
         while True:
             e = exponent(largest, fmt)
-            new = loss.flushed + without_c + cut_with_c(loss, step, max(p, e)) + loss.rounded_c * Fraction(2) ** e
+            new = (
+                loss.flushed
+                + without_c
+                + cut_with_c(loss, step, max(p, of_c if loss.of_one_sum else e))
+                + loss.rounded_c * Fraction(2) ** e
+            )
             if new == lost:
                 break
             lost, largest = new, total + error + new

@@ -5,7 +5,7 @@ from support.deciding import proof_if
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
-from mmaproof.gemm.answers import bounds, dropped, exact_operands, slices, split, verdict
+from mmaproof.gemm.answers import dropped, exact_operands, slices, split, verdict
 from mmaproof.gemm.answers.exact_operands import ComesDownTo
 from mmaproof.gemm.answers.samples import Precisions
 from mmaproof.gemm.answers.verdict import Asked
@@ -160,10 +160,3 @@ def test_lemmas_are_kept_but_for_guesses_and_asked_again_unless_proved(monkeypat
     assert {x.status for x in asked.lemmas} == (set() if status is Status.REFUTED else {status})
     unsettled = asked.verdict(Status.UNKNOWN, "not settled")
     assert (unsettled.status, unsettled.reason) == (Status.UNKNOWN, reason)
-
-
-@pytest.mark.parametrize("status", [Status.PROVED, *NOTHING_KNOWN])
-def test_the_bound_of_a_step_is_what_is_answered(answered, status):
-    answered(bounds, status)
-    step = bounds.prove_step(UNIT)
-    assert (step.proved, step.answer.status) == (status is Status.PROVED, status)

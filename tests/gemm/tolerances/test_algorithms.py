@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from mmaproof.designs.arrays import values_of
-from mmaproof.gemm.answers.bounds import Sizes, error_bound
 from mmaproof.gemm.programs import read_plan
 from mmaproof.gemm.tolerances import tolerance
+from mmaproof.gemm.tolerances.errors import Sizes, bound_of_sizes
 from mmaproof.gemm.tolerances.tolerance import Tolerance
-from mmaproof.gemm.tolerances.walk import _largest, _powers, composed_error
+from mmaproof.gemm.tolerances.walk import bound_of_schedule
 
 V = "volta/f32.f16.f16.f32"
 PLANS = (
@@ -69,31 +69,20 @@ def test_no_result_of_many_is_outside_its_bound(text: str, kind: str) -> None:
 def test_a_smaller_bound_is_violated(part: float, monkeypatch: pytest.MonkeyPatch) -> None:
     found = Tolerance(read_plan(f"{V} | algorithm=markidis"), 64)
     assert outside(found, 6, "constant", 0)[1] > 1 / 64
-    monkeypatch.setattr(tolerance, "composed_error", lambda *x: composed_error(*x) * part)
+    monkeypatch.setattr(tolerance, "bound_of_schedule", lambda *x, **y: bound_of_schedule(*x, **y) * part)
     assert outside(found, 6, "constant", 0)[0]
 
 
-def test_the_bound_is_that_of_the_algorithm_for_the_sizes_of_each_element() -> None:
-    plan = read_plan(f"{V} | algorithm=markidis | c=none")
+@pytest.mark.parametrize("text", PLANS)
+def test_the_bound_of_operands_is_below_that_of_all_of_their_size(text: str) -> None:
+    plan, rng = read_plan(text), np.random.default_rng(5)
+    a, b = (rng.uniform(-1, 1, s).astype(np.float32) for s in ((8, 32), (32, 8)))
     found = Tolerance(plan, 32)
-    a = np.array([[1.0] * 32, [3.0] * 32], np.float32).view(np.uint32)
-    b = np.array([[1.5, 0.0]] * 32, np.float32).view(np.uint32)
-    bound = found.bound_of(found.given(a, b))
-    for i, of_a in enumerate((0, 1)):
-        sizes = Sizes(_largest(of_a), _largest(0))
-        expected = error_bound(plan, 32, sizes)
-        assert Fraction(bound[i, 0]) >= expected
-        assert bound[i, 0] < float(expected) * 1.001
-    assert bound[0, 1] < bound[0, 0] / 100
-
-
-def test_powers_are_those_of_the_largest_number_below_the_next() -> None:
-    x = np.array([[0.0, 1.0, np.nextafter(2.0, 0), 2.0, 2.0**-160, np.inf]])
-    powers = _powers(x)[0]
-    assert powers[1:4].tolist() == [0, 0, 1]
-    for value, power in zip(x[0][:5], powers[:5], strict=True):
-        assert Fraction(value) <= _largest(int(power)) or value < 2.0**-149
-    assert powers[5] > 127
+    bound = found.bound_of(found.given(a.view(np.uint32), b.view(np.uint32)))
+    largest = (Fraction(float(np.abs(x).max())) for x in (a, b))
+    of_all = bound_of_sizes(plan, 32, Sizes(*largest))
+    assert (bound <= float(of_all.value)).all()
+    assert bound.max() > float(of_all.value) / 32
 
 
 def test_what_may_overflow_has_no_bound() -> None:

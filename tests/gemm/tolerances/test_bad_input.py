@@ -108,7 +108,7 @@ def test_arguments_of_a_tolerance(tolerance: Tolerance, method: str, arguments, 
 
 
 def test_a_unit_is_named() -> None:
-    with pytest.raises(InputError, match="design = None"):
+    with pytest.raises(InputError, match="plan = None"):
         mmaproof.matmul(None, A, B)
     with pytest.raises(InputError, match="plan = 3"):
         mmaproof.read_plan(3)

@@ -8,14 +8,13 @@ from support.fp32_operands import FINITE, random_operands
 
 from mmaproof.designs.arrays import values_of
 from mmaproof.designs.errors import DesignError, InputError
-from mmaproof.gemm.answers.bounds import StepProof
 from mmaproof.gemm.answers.compare import compare_errors
 from mmaproof.gemm.programs import read_plan
 from mmaproof.gemm.programs.evaluate import trace
 from mmaproof.gemm.programs.named import find_gemm
 from mmaproof.gemm.questions.finite_operands import LargerError
-from mmaproof.gemm.tolerances import errors
 from mmaproof.gemm.tolerances.errors import measure_errors
+from mmaproof.gemm.tolerances.proof import LossProof
 from mmaproof.gemm.tolerances.tolerance import Tolerance
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 
@@ -25,7 +24,7 @@ TF32, FP16 = "ampere/mma.m16n8k8.f32.tf32.tf32.f32", "volta/f32.f16.f16.f32"
 @pytest.mark.parametrize("unit", [TF32, FP16])
 @pytest.mark.parametrize("reference", ["exact", "fp32", "rounded"])
 def test_a_unit_alone_has_the_errors_and_bounds_of_operands_rounded_once(monkeypatch, unit, reference) -> None:
-    monkeypatch.setattr(errors, "prove_step", lambda unit, **_: StepProof(True, f"{unit.name}: granted"))
+    monkeypatch.setattr(Tolerance, "proof", LossProof(True, "granted"))
     plain, alone = measure_errors(["plain", unit], 32, unit, reference=reference, rows=8, columns=8).points
     assert plain.largest > 0
     assert (plain.plan.label, alone.plan.label) == ("plain", alone.plan.unit.name)

@@ -7,12 +7,10 @@ import pytest
 
 from mmaproof.designs.arrays import values_of
 from mmaproof.designs.errors import DesignError, InputError
-from mmaproof.gemm.answers.error import measure
-from mmaproof.gemm.answers.matrices import find_distribution
 from mmaproof.gemm.programs import read_plan
 from mmaproof.gemm.programs.evaluate import multiply_plan
 from mmaproof.gemm.tolerances.check import check_algorithm
-from mmaproof.gemm.tolerances.errors import ProvedBounds, tighter
+from mmaproof.gemm.tolerances.errors import bound_of_results, measure_errors, tighter
 from mmaproof.gemm.tolerances.proof import LossProof
 from mmaproof.gemm.tolerances.tolerance import Tolerance
 from mmaproof.properties.preconditions import parse_precondition
@@ -98,12 +96,11 @@ def test_words_are_those_of_the_algorithm() -> None:
 
 def test_bounds_stand_beside_errors(granted) -> None:
     plans = [read_plan(x) for x in (FP8, f"{FP8} | promote=128", f"{FP8} | promote=128")]
-    drawn = find_distribution("positive")
-    points = list(measure(plans, 512, drawn, rows=8, columns=8, bound_of=ProvedBounds()))
+    points = measure_errors(plans, 512, distribution="positive", rows=8, columns=8).points
     for x in points:
         assert x.largest <= x.bound.value
         assert x.bound.elements.shape == (8, 8)
-        assert x.bound.sizes is None
+        assert (x.bound.sizes, x.bound.reason) == (None, "granted")
     assert tighter(points[0], points[1]) == (0, 64, 0)
     assert tighter(points[1], points[0]) == (64, 0, 0)
     assert tighter(points[1], points[2]) == (0, 0, 64)
@@ -113,15 +110,14 @@ def test_bounds_stand_beside_errors(granted) -> None:
 
 def test_a_plan_without_a_proof_has_no_bound(monkeypatch) -> None:
     monkeypatch.setattr(Tolerance, "proof", LossProof(False, "no solver", undecided=True))
-    bounds = ProvedBounds()
-    (point,) = measure([read_plan(FP8)], 64, find_distribution("positive"), rows=2, columns=2, bound_of=bounds)
+    found = measure_errors(FP8, 64, distribution="positive", rows=2, columns=2)
+    (point,) = found.points
     assert (point.bound.value, point.bound.reason) == (None, "nothing is proved: no solver")
-    assert bounds.undecided
+    assert found.undecided
 
 
-def test_a_bound_that_overflows_is_none(granted) -> None:
-    plan = read_plan(FP16)
+def test_a_bound_that_overflows_is_none() -> None:
     big = np.full((2, 64), 0x5C00, dtype=np.uint16)
-    found = ProvedBounds()(plan, big, big.T.copy())
+    found = bound_of_results(Tolerance(read_plan(FP16), 64), big, big.T.copy())
     assert found.value is None
     assert "may overflow in 4 of 4" in found.reason

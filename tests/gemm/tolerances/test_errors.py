@@ -9,13 +9,12 @@ import pytest
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError, InputError
-from mmaproof.gemm.answers.bounds import Reference
-from mmaproof.gemm.answers.enclosure import NoBoundError
-from mmaproof.gemm.answers.error import Point, measure
 from mmaproof.gemm.answers.matrices import DISTRIBUTIONS, find_distribution
 from mmaproof.gemm.programs.evaluate import trace
 from mmaproof.gemm.programs.named import find_gemm
-from mmaproof.gemm.tolerances.errors import ErrorTask
+from mmaproof.gemm.tolerances.errors import ErrorTask, Point, Reference, measure
+from mmaproof.gemm.tolerances.proof import LossProof
+from mmaproof.gemm.tolerances.words import NoBoundError
 
 VOLTA, FP8 = find_design("volta/mma.m8n8k4.f32.f16.f16.f32"), find_design("hopper/wgmma.m64n8k32.f32.e4m3.e4m3")
 UNIFORM = find_distribution("uniform")
@@ -79,13 +78,15 @@ def test_against_rounded_operands_only_the_accumulator_loses() -> None:
 def test_what_is_not_finite_is_counted_and_left_out() -> None:
     """Sums of type 1 exceed fp16, the format of the intermediate results."""
     plans = tuple(find_gemm(x, VOLTA) for x in ("markidis", "markidis@intermediate=fp16"))
-    task = ErrorTask(plans, 64, "ootomo-yokota-1", Reference.EXACT, (32, 32), 0, frozenset(plans))
+    task = ErrorTask(
+        plans, 64, "ootomo-yokota-1", Reference.EXACT, (32, 32), 0, True, (LossProof(True, "granted"),) * 2
+    )
     both = task.points()
     assert both[0].not_finite == 0
     assert 0 < both[1].not_finite < 1024
     assert both[1].largest is not None
     assert both[1].bound.value is None
-    assert "beyond fp16" in both[1].bound.reason
+    assert "may overflow" in both[1].bound.reason
     (all_of_it,) = points(["markidis@intermediate=fp16"], VOLTA, 4, "exponents=15..15", rows=2, columns=2)
     assert (all_of_it.not_finite, all_of_it.largest, all_of_it.mean) == (4, None, None)
 
