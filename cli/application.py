@@ -26,7 +26,8 @@ from mmaproof.cli.gemm.run import run as gemm_run
 from mmaproof.cli.identify import identify
 from mmaproof.cli.listing import listing
 from mmaproof.cli.matrix import matrix
-from mmaproof.cli.output import EXIT_INPUT, note
+from mmaproof.cli.options import option
+from mmaproof.cli.output import Exit, note
 from mmaproof.cli.record import record
 from mmaproof.cli.replay import replay
 from mmaproof.cli.report import report
@@ -133,9 +134,9 @@ def _print_version(value: bool) -> None:
 def _options(
     context: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+        bool, option("--version", "Print the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     if context.invoked_subcommand is None:
         note(context.get_help())
-        raise typer.Exit(EXIT_INPUT)
+        raise typer.Exit(Exit.INPUT)

@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from mmaproof.cli.options import SolvingOptions
-from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, note, progress, say, size_of
+from mmaproof.cli.options import SolvingOptions, option
+from mmaproof.cli.output import Exit, complain, note, progress, say, size_of
 
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
@@ -20,12 +18,7 @@ if TYPE_CHECKING:
 
 BundleFolder = Annotated[
     Path | None,
-    typer.Option(
-        "--bundle",
-        metavar="DIR",
-        help="Write the proof of a proved answer into this new folder, for mmaproof-check.",
-        show_default=False,
-    ),
+    option("--bundle DIR", "Write the proof of a proved answer into this new folder, for mmaproof-check."),
 ]
 
 
@@ -71,7 +64,7 @@ def bundled(
 
     if folder is None:
         return status, ABSENT
-    if status != EXIT_HOLDS:
+    if status != Exit.HOLDS:
         complain(f"note: {folder} is not written: a bundle is of a proved answer")
         return status, None
     try:
@@ -100,7 +93,7 @@ def bundled(
             done = write_bundles(questions, of, folder, options.solving, options.limits, options.seed)
     except NoBundleError as problem:
         note(f"no bundle is written to {folder}, though the answer is proved: {problem}")
-        return EXIT_UNKNOWN, NoBundle(refused=str(problem))
+        return Exit.UNKNOWN, NoBundle(refused=str(problem))
     folders = [str(x) for x in done.folders]
     return status, Bundle.taken(done, folder=str(folder), folders=folders, bytes=done.size)
 

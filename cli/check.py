@@ -6,8 +6,6 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from mmaproof.cli import completion
 from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.operands import operand_lines
@@ -17,20 +15,11 @@ from mmaproof.cli.options import (
     DesignName,
     QuestionOptions,
     SolvingOptions,
+    argument,
     with_backend,
     with_options,
 )
-from mmaproof.cli.output import (
-    EXIT_HOLDS,
-    EXIT_REFUTED,
-    EXIT_UNKNOWN,
-    assumed_names,
-    complain,
-    progress,
-    say,
-    say_asked,
-    say_wrapped,
-)
+from mmaproof.cli.output import EXIT_STATUS, assumed_names, complain, progress, say, say_asked, say_wrapped
 from mmaproof.cli.rtl.junit import Case, write_junit
 from mmaproof.cli.showing import SHOWING, ShowingOptions, draw
 from mmaproof.cli.verdicts import (
@@ -55,21 +44,9 @@ if TYPE_CHECKING:
     from mmaproof.properties.property import Property, QuestionVerdict
     from mmaproof.verification.check import Check
 
-EXIT_STATUS = {
-    "holds": EXIT_HOLDS,
-    "violated": EXIT_REFUTED,
-    "unknown": EXIT_UNKNOWN,
-    "vacuous": EXIT_UNKNOWN,
-}
-
 PropertyName = Annotated[
     str,
-    typer.Argument(
-        metavar="PROPERTY",
-        help="A name that `mmaproof list properties` lists.",
-        show_default=False,
-        autocompletion=completion.properties,
-    ),
+    argument("PROPERTY", "A name that `mmaproof list properties` lists.", autocompletion=completion.properties),
 ]
 
 

@@ -15,15 +15,7 @@ from mmaproof.cli.options import (
     with_backend,
     with_options,
 )
-from mmaproof.cli.output import (
-    EXIT_HOLDS,
-    EXIT_REFUTED,
-    EXIT_UNKNOWN,
-    assumed_names,
-    progress,
-    say,
-    say_wrapped,
-)
+from mmaproof.cli.output import EXIT_STATUS, assumed_names, progress, say, say_wrapped
 from mmaproof.cli.showing import SHOWING, ShowingOptions, draw
 from mmaproof.cli.verdicts import (
     asked,
@@ -43,13 +35,6 @@ if TYPE_CHECKING:
     from mmaproof.explain.answers.verdicts import Compared
     from mmaproof.generators.vectors import Vector
     from mmaproof.verification.compare import Comparison
-
-EXIT_STATUS = {
-    "equivalent": EXIT_HOLDS,
-    "different": EXIT_REFUTED,
-    "unknown": EXIT_UNKNOWN,
-    "vacuous": EXIT_UNKNOWN,
-}
 
 
 @with_backend

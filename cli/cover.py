@@ -3,27 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.executors import Dask, runner
 from mmaproof.cli.operands import operand_lines, operands_record
-from mmaproof.cli.options import SOLVING, DesignName, Json, SolvingOptions, with_backend, with_options
-from mmaproof.cli.output import (
-    EXIT_HOLDS,
-    EXIT_REFUTED,
-    EXIT_UNKNOWN,
-    assumed_names,
-    complain,
-    print_json,
-    progress,
-    say,
-    say_table,
-    say_wrapped,
-)
+from mmaproof.cli.options import SOLVING, DesignName, SolvingOptions, option, with_backend, with_options
+from mmaproof.cli.output import Exit, assumed_names, complain, progress, say, say_table, say_wrapped
+from mmaproof.cli.showing import SHOWING, ShowingOptions
 from mmaproof.cli.verdicts import solvers_of
 from mmaproof.cli.version import tool_version
 
@@ -42,19 +28,18 @@ LISTED = 12
 
 
 @with_backend
-@with_options(without="search", timeout="10s", timeout_of="Limit for each question to a solver: 30s, 2m, 1h.")
+@with_options(
+    without="search picture explain svg figure junit bundle",
+    timeout="10s",
+    timeout_of="Limit for each question to a solver: 30s, 2m, 1h.",
+)
 def cover(
     design: DesignName,
-    n: Annotated[int, typer.Option("-n", metavar="N", min=1, max=10_000, help="Vectors to choose.")] = 200,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the vectors as a vector file.")
-    ] = None,
-    hits: Annotated[
-        int, typer.Option("--hits", metavar="N", min=1, help="Vectors that hit each bin, while vectors last.")
-    ] = 1,
+    n: Annotated[int, option("-n N", "Vectors to choose.", min=1, max=10_000)] = 200,
+    hits: Annotated[int, option("--hits N", "Vectors that hit each bin, while vectors last.", min=1)] = 1,
     options: SolvingOptions = SOLVING,
     dask: Dask = None,
-    json: Json = False,
+    showing: ShowingOptions = SHOWING,
 ) -> int:
     """Choose vectors that cross the events of a datapath: shifts, lost bits, carries, ties, overflow and others.
 
@@ -63,42 +48,37 @@ def cover(
     Exit status 0: every bin is hit, or proved unreachable; 1: a unit returns something else for some vectors; 3: some
     bins are unknown, or N vectors were too few.
     """
-    from mmaproof.designs.files import make_way
     from mmaproof.generators.cover.coverage import cover as find_vectors
-    from mmaproof.generators.vectors import write_vectors
 
     netlist, unit = _covered(design)
-    solving, limits = options.solving, options.limits
-    make_way(output)
+    given: dict[str, Any] = {
+        "solver": options.solving,
+        "limits": options.limits,
+        "seed": options.seed,
+        "version": tool_version(),
+    }
+    showing.ready()
     with progress(f"covering {unit.name}"), runner(dask) as run:
-        done = find_vectors(
-            unit,
-            n,
-            seed=options.seed,
-            hits=hits,
-            solver=solving,
-            limits=limits,
-            version=tool_version(),
-            run=None if dask is None else run,
-        )
-    if output is not None:
-        write_vectors(output, list(done.vectors))
+        done = find_vectors(unit, n, hits=hits, run=None if dask is None else run, **given)
     if done.unasked:
         complain(f"note: not asked: {done.unasked}")
     wrong = [] if netlist is None else wrong_vectors(netlist, done)
-    if json:
-        print_json(coverage_of(done, {} if netlist is None else {"unit": netlist.name, "wrong": len(wrong)}))
-    else:
+    of_unit = {} if netlist is None else {"unit": netlist.name, "wrong": len(wrong)}
+
+    def text() -> None:
         print_coverage(done)
-        say_assumed([unit], indent="")
         if netlist is not None:
-            say(f"{netlist.name} returns something else for {len(wrong)} of {len(done.vectors)} vectors")
-            for vector in wrong[:1]:
-                for line in operand_lines(operands_record(unit.formats, vector.operands, unit.scale_format)):
-                    say(f"  {line}")
+            print_wrong(netlist, done, wrong)
+
+    showing.show(
+        lambda: coverage_of(done, of_unit),
+        text,
+        vectors=lambda: list(done.vectors),
+        about=[unit],
+    )
     if wrong:
-        return EXIT_REFUTED
-    return EXIT_HOLDS if done.is_complete else EXIT_UNKNOWN
+        return Exit.REFUTED
+    return Exit.HOLDS if done.is_complete else Exit.UNKNOWN
 
 
 def _covered(name: str) -> tuple[Design | None, Design]:
@@ -152,6 +132,14 @@ def _bin_of(x: Covered) -> Bin:
     solvers = {"solver": None, "certified_by": None} if x.verdict is None else solvers_of(x.verdict)
     reason = None if x.verdict is None else x.verdict.reason
     return Bin.taken(x, x.bin, baseline_hits=x.baseline, reason=reason, **solvers)
+
+
+def print_wrong(netlist: Design, done: Coverage, wrong: Sequence[Vector]) -> None:
+    """Print for how many vectors a netlist returns something else, and one of them."""
+    say(f"{netlist.name} returns something else for {len(wrong)} of {len(done.vectors)} vectors")
+    for vector in wrong[:1]:
+        for line in operand_lines(operands_record(done.design.formats, vector.operands, done.design.scale_format)):
+            say(f"  {line}")
 
 
 def print_coverage(done: Coverage) -> None:

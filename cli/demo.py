@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mmaproof.cli.output import EXIT_HOLDS, EXIT_REFUTED
+from mmaproof.cli.output import Exit
 
 
 def demo() -> int:
@@ -12,4 +12,4 @@ def demo() -> int:
     """
     from mmaproof.cli.demonstration import demonstrate
 
-    return EXIT_HOLDS if demonstrate() else EXIT_REFUTED
+    return Exit.HOLDS if demonstrate() else Exit.REFUTED

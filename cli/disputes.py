@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.executors import Dask, Processes, executors
 from mmaproof.cli.operands import operand_lines, operands_record
-from mmaproof.cli.options import SOLVING, Architecture, Json, SolvingOptions, with_backend, with_options
-from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, assumed_names, complain, counted, print_json, say
+from mmaproof.cli.options import PER_QUESTION, SOLVING, Architecture, SolvingOptions, with_backend, with_options
+from mmaproof.cli.output import Exit, assumed_names, counted, say
+from mmaproof.cli.showing import SHOWING, ShowingOptions
 from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
-    from mmaproof.explain.answers.surveys import DisputeAnswer
+    from mmaproof.explain.answers.surveys import DisputeAnswer, DisputesAnswer
     from mmaproof.generators.disputes import Dispute
     from mmaproof.generators.vectors import Vector
 
@@ -23,17 +22,15 @@ STATUS = {"refuted": "separated", "proved": "unobservable", "unknown": "unknown"
 
 
 @with_backend
-@with_options(without="search seed jobs", timeout="20s", timeout_of="Limit for each question that is asked: 20s, 2m.")
+@with_options(
+    without="search seed jobs picture explain svg figure junit bundle", timeout="20s", timeout_of=PER_QUESTION
+)
 def disputes(
     architecture: Architecture = None,
     options: SolvingOptions = SOLVING,
     jobs: Processes = None,
     dask: Dask = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Write the separating vectors as a vector file."),
-    ] = None,
-    json: Json = False,
+    showing: ShowingOptions = SHOWING,
 ) -> int:
     """List the points on which publications disagree, for each design that they concern.
 
@@ -41,16 +38,13 @@ def disputes(
     is proved. A pair may need several questions. Exit status 3 where some remain unknown.
     """
     from mmaproof.designs.catalogue import load_catalogue
-    from mmaproof.designs.files import make_way
     from mmaproof.generators.disputes import Task, dispute_of, disputed_designs, disputed_points
-    from mmaproof.generators.vectors import write_vectors
     from mmaproof.verification.executors import in_order
 
     if architecture is not None:
         architecture = load_catalogue().architecture(architecture)
-    limits = options.limits
-    solving = options.solving
-    make_way(output)
+    limits, solving = options.limits, options.solving
+    showing.ready()
     found: list[Dispute] = []
     tasks = [
         Task(design, names, number, solving, limits)
@@ -59,22 +53,25 @@ def disputes(
     ]
     with executors(dask, jobs) as (pool, at_once):
         for dispute in counted(in_order(pool, at_once)(dispute_of, tasks), "disputes", len(tasks)):
-            if not json:
+            if not showing.json:
                 print_dispute(dispute, found[-1] if found else None)
             found.append(dispute)
-    vectors = [dispute_vector(d) for d in found if d.witness is not None]
-    if output is not None and vectors:
-        write_vectors(output, vectors)
-    elif output is not None:
-        complain(f"note: {output} is not written: no vector was found")
-    if json:
-        from mmaproof.explain.answers.surveys import DisputesAnswer
 
-        answers = [dispute_answer(d) for d in found]
-        print_json(DisputesAnswer(disputes=answers, assumed=assumed_names(d.design for d in found)))
-    elif not found:
-        say(f"no open point applies to {'the designs' if architecture is None else architecture}")
-    return EXIT_UNKNOWN if any(STATUS[d.status.value] == "unknown" for d in found) else EXIT_HOLDS
+    def text() -> None:  # each dispute is printed as it comes
+        if not found:
+            say(f"no open point applies to {'the designs' if architecture is None else architecture}")
+
+    vectors = [dispute_vector(d) for d in found if d.witness is not None]
+    showing.show(lambda: disputes_of(found), text, vectors=lambda: vectors)
+    return Exit.UNKNOWN if any(STATUS[d.status.value] == "unknown" for d in found) else Exit.HOLDS
+
+
+def disputes_of(found: Sequence[Dispute]) -> DisputesAnswer:
+    """Return disputes as an answer."""
+    from mmaproof.explain.answers.surveys import DisputesAnswer
+
+    answers = [dispute_answer(x) for x in found]
+    return DisputesAnswer(disputes=answers, assumed=assumed_names(x.design for x in found))
 
 
 def dispute_answer(dispute: Dispute) -> DisputeAnswer:

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mmaproof.cli.options import Json
-from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, print_json, say, say_table, say_wrapped
+from mmaproof.cli.output import Exit, print_json, say, say_table, say_wrapped
 from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def doctor(json: Json = False) -> int:
     else:
         _print(answer)
         _advise(answer)
-    return EXIT_UNKNOWN if answer.needed else EXIT_HOLDS
+    return Exit.UNKNOWN if answer.needed else Exit.HOLDS
 
 
 def _needed(solvers: Mapping[str, SolverState]) -> list[str]:

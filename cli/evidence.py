@@ -6,50 +6,46 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from mmaproof.cli.assumed import MARK
 from mmaproof.cli.executors import Dask, runner
-from mmaproof.cli.options import SOLVING, Architecture, Json, SolvingOptions, with_backend, with_options
-from mmaproof.cli.output import EXIT_HOLDS, assumed_names, complain, counted, print_json, say, say_wrapped
+from mmaproof.cli.options import SOLVING, Architecture, SolvingOptions, option, with_backend, with_options
+from mmaproof.cli.output import Exit, assumed_names, complain, counted, say, say_wrapped
+from mmaproof.cli.showing import SHOWING, ShowingOptions
 from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
     from mmaproof.designs.levels import RecordedRow
-    from mmaproof.explain.answers.listings import EvidenceRow
+    from mmaproof.explain.answers.listings import EvidenceAnswer, EvidenceRow
     from mmaproof.generators.open_values import OpenRow, OpenValue
     from mmaproof.generators.vectors import Vector
 
 
 @with_backend
-@with_options(without="search", timeout="2m", timeout_of="Limit for the questions about each row: 10s, 2m.")
+@with_options(
+    without="search picture explain html svg figure junit bundle",
+    timeout="2m",
+    timeout_of="Limit for the questions about each row: 10s, 2m.",
+    helps={"output": "Write the vectors as a vector file: the file to run."},
+)
 def evidence(
     architecture: Architecture = None,
     recordings: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--recording",
-            metavar="FILE",
-            help="A recording (.npz), or a folder of them, that counts beside those of the project. Repeatable.",
-            show_default=False,
+        option(
+            "--recording FILE",
+            "A recording (.npz), or a folder of them, that counts beside those of the project. Repeatable.",
         ),
     ] = None,
     options: SolvingOptions = SOLVING,
     dask: Dask = None,
     decided: Annotated[
         bool,
-        typer.Option(
-            "--decided", help="List what recordings decide instead; -o writes it as the catalogue's TOML file."
-        ),
+        option("--decided", "List what recordings decide instead; -o writes it as the catalogue's TOML file."),
     ] = False,
     vectors: Annotated[
-        bool, typer.Option("--vectors/--no-vectors", help="Find the vectors, or only list what is not decided.")
+        bool, option("--vectors/--no-vectors", "Find the vectors, or only list what is not decided.")
     ] = True,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Write the vectors as a vector file: the file to run."),
-    ] = None,
-    json: Json = False,
+    showing: ShowingOptions = SHOWING,
 ) -> int:
     """List what no recording decides, for each row of the catalogue, with the vectors that would decide it.
 
@@ -65,16 +61,14 @@ def evidence(
     from mmaproof.cli.recordings import show_decided
     from mmaproof.designs.catalogue import load_catalogue
     from mmaproof.designs.errors import InputError
-    from mmaproof.designs.files import make_way
     from mmaproof.generators.open_values import open_row, tasks
-    from mmaproof.generators.vectors import write_vectors
 
     if architecture is not None:
         architecture = load_catalogue().architecture(architecture)
     if decided:
-        return show_decided(recordings or [], architecture, output, json)
-    if output is not None and not vectors:
-        raise InputError(f"--no-vectors leaves nothing to write to {output}: leave one of them out")
+        return show_decided(recordings or [], architecture, showing.output, showing.json)
+    if showing.output is not None and not vectors:
+        raise InputError(f"--no-vectors leaves nothing to write to {showing.output}: leave one of them out")
     asked = tasks(
         architecture,
         _recorded(recordings or [], architecture),
@@ -84,27 +78,29 @@ def evidence(
         seed=options.seed,
         vectors=vectors,
     )
-    make_way(output, read=recordings or [])
+    showing.ready(read=recordings or [])
     found: list[OpenRow] = []
     with runner(dask) as run:
         for row in counted(run(open_row, asked), "rows", len(asked)):
-            if not json:
+            if not showing.json:
                 print_row(row, sum(len(x.vectors) for x in found))
             found.append(row)
     held = [x for row in found for x in row.vectors]
-    if output is not None and held:
-        write_vectors(output, held)
-    elif output is not None:
-        complain(f"note: {output} is not written: no vector was found")
-    if json:
-        from mmaproof.explain.answers.listings import EvidenceAnswer
+    written = showing.output if held else None
+    showing.show(lambda: evidence_of(found, written), lambda: print_advice(held, showing.output), vectors=lambda: held)
+    return Exit.HOLDS
 
-        assumed = assumed_names(x.task.design for x in found)
-        file = str(output) if held else None
-        print_json(EvidenceAnswer(rows=list(_rows(found)), vectors=len(held), file=file, assumed=assumed))
-    elif held:
-        print_advice(held, output)
-    return EXIT_HOLDS
+
+def evidence_of(found: list[OpenRow], written: Path | None) -> EvidenceAnswer:
+    """Return the rows as an answer, with the file into which their vectors were ``written``."""
+    from mmaproof.explain.answers.listings import EvidenceAnswer
+
+    return EvidenceAnswer(
+        rows=list(_rows(found)),
+        vectors=sum(len(x.vectors) for x in found),
+        file=None if written is None else str(written),
+        assumed=assumed_names(x.task.design for x in found),
+    )
 
 
 def _recorded(recordings: list[Path], architecture: str | None) -> Mapping[str, RecordedRow]:
@@ -207,7 +203,9 @@ def _outcomes(values: Sequence[OpenValue], before: int, looked: bool) -> Iterato
 
 
 def print_advice(held: list[Vector], output: Path | None) -> None:
-    """Print how the vectors are run."""
+    """Print how the vectors are run, if there are any."""
+    if not held:
+        return
     where = "FILE.jsonl" if output is None else str(output)
     say("")
     if output is None:

@@ -8,21 +8,19 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from mmaproof.cli.options import option
 
 if TYPE_CHECKING:
     from mmaproof.verification.executors import Pool, Runner
 
 Dask = Annotated[
     str | None,
-    typer.Option("--dask", metavar="ADDRESS", help="Ask on the workers of a dask cluster: tcp://HOST:8786."),
+    option("--dask ADDRESS", "Ask on the workers of a dask cluster: tcp://HOST:8786."),
 ]
 
 Processes = Annotated[
     int | None,
-    typer.Option(
-        "--jobs", metavar="N", min=1, help="Questions at a time, in processes of this machine; default its CPUs."
-    ),
+    option("--jobs N", "Questions at a time, in processes of this machine; default its CPUs.", min=1),
 ]
 
 

@@ -6,8 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from mmaproof.cli.options import option
 from mmaproof.cli.output import note, progress, say
 
 if TYPE_CHECKING:
@@ -20,28 +19,14 @@ KINDS = {".mjs": "text/javascript", ".js": "text/javascript", ".wasm": "applicat
 def explore(
     folder: Annotated[
         Path | None,
-        typer.Option(
-            "--folder",
-            metavar="DIR",
-            help="The folder of the page; default one among the user's caches.",
-            show_default=False,
-        ),
+        option("--folder DIR", "The folder of the page; default one among the user's caches."),
     ] = None,
-    only_build: Annotated[
-        bool, typer.Option("--build", help="Write the folder and end: any server can offer it.")
-    ] = False,
-    port: Annotated[
-        int, typer.Option("--port", metavar="N", min=0, max=65535, help="The port on this machine; 0 for any free one.")
-    ] = 8731,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")] = True,
+    only_build: Annotated[bool, option("--build", "Write the folder and end: any server can offer it.")] = False,
+    port: Annotated[int, option("--port N", "The port on this machine; 0 for any free one.", min=0, max=65535)] = 8731,
+    browser: Annotated[bool, option("--browser/--no-browser", "Open the page in the browser.")] = True,
     pyodide: Annotated[
         Path | None,
-        typer.Option(
-            "--pyodide",
-            metavar="FILE",
-            help="The npm archive of Pyodide, if npm is not to fetch it.",
-            show_default=False,
-        ),
+        option("--pyodide FILE", "The npm archive of Pyodide, if npm is not to fetch it."),
     ] = None,
 ) -> None:
     """Offer the explorer on this machine: type operands, see aligned terms, what is cut, and the result.

@@ -8,11 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, assert_never
 
-import typer
-
 from mmaproof.cli.assumed import say_assumed
-from mmaproof.cli.options import Json, NanCodes, Seed, Where, ZeroSigns, askable, with_backend
-from mmaproof.cli.output import EXIT_HOLDS, assumed_names, complain, print_json, say
+from mmaproof.cli.options import QUESTION, Json, QuestionOptions, Seed, argument, option, with_backend, with_options
+from mmaproof.cli.output import Exit, assumed_names, complain, print_json, say
 from mmaproof.cli.verdicts import asked
 from mmaproof.cli.version import tool_version
 
@@ -42,54 +40,41 @@ MODELS = (ExportFormat.C_MODEL, ExportFormat.CUDA_MODEL, ExportFormat.SV_MODEL)
 
 
 @with_backend
+@with_options(
+    without="simplify",
+    helps={
+        "k": "Length of random operands, of what smt2 asks, or of a model (default the instruction's K); of a file, "
+        "the vectors of that length."
+    },
+)
 def export(
     sources: Annotated[
         list[str],
-        typer.Argument(
-            metavar="SOURCE",
-            help="A vector file (.jsonl), a recording (.npz), or a distribution of random operands; "
+        argument(
+            "SOURCE",
+            "A vector file (.jsonl), a recording (.npz), or a distribution of random operands; "
             "for smt2 two designs, for models one.",
-            show_default=False,
         ),
     ],
-    form: Annotated[ExportFormat, typer.Option("--format", help="What to write.", show_default=False)],
+    form: Annotated[ExportFormat, option("--format", "What to write.")],
     output: Annotated[
         Path,
-        typer.Option(
-            "-o", "--output", metavar="FILE", help="The file; for readmemh and models a new folder.", show_default=False
-        ),
+        option("-o --output FILE", "The file; for readmemh and models a new folder."),
     ],
     designs: Annotated[
         list[str] | None,
-        typer.Option(
-            "--design",
-            metavar="DESIGN",
-            help="Whose d is expected, or the instruction to run; default those whose outputs SOURCE holds. "
-            "Repeatable for jsonl.",
-            show_default=False,
+        option(
+            "--design DESIGN",
+            "Whose d is expected, or the instruction to run; default those whose outputs SOURCE "
+            "holds. Repeatable for jsonl.",
         ),
     ] = None,
-    k: Annotated[
-        int | None,
-        typer.Option(
-            "--k",
-            metavar="N",
-            min=1,
-            callback=askable,
-            help="Length of random operands, of what smt2 asks, or of a model (default the instruction's K); of a "
-            "file, the vectors of that length.",
-        ),
-    ] = None,
+    question: QuestionOptions = QUESTION,
     rows: Annotated[
         int | None,
-        typer.Option(
-            "--rows", metavar="N", min=1, help="Random operand sets (default 1000; in the self-test of a model 400)."
-        ),
+        option("--rows N", "Random operand sets (default 1000; in the self-test of a model 400).", min=1),
     ] = None,
     seed: Seed = 0,
-    where: Where = None,
-    nan_codes: NanCodes = False,
-    ignore_zero_signs: ZeroSigns = False,
     json: Json = False,
 ) -> int:
     """Write vectors, the question of `compare`, or a model of a design, as files that other tools read.
@@ -112,7 +97,8 @@ def export(
     from mmaproof.designs.errors import InputError
     from mmaproof.designs.files import make_way, require_new_folder
 
-    if form is not ExportFormat.SMT2 and (where or nan_codes or ignore_zero_signs):
+    k = question.k
+    if form is not ExportFormat.SMT2 and (question.where or question.nan_codes or question.ignore_zero_signs):
         raise InputError(f"--where, --nan-codes and --ignore-zero-signs are of smt2: {form} has no use for them")
     if form in (ExportFormat.READMEMH, *MODELS):
         require_new_folder(output)
@@ -125,8 +111,7 @@ def export(
     elif form is ExportFormat.SMT2:
         if designs or rows is not None:
             raise InputError("smt2 is a question about all operands of two designs: leave --design and --rows out")
-        settings = {"nan_codes": nan_codes, "zero_signs": not ignore_zero_signs}
-        answer, text = _query(sources, output, k, where or [], settings)
+        answer, text = _query(sources, output, question)
     elif len(sources) != 1:
         raise InputError(f"{len(sources)} sources: {form} is of one")
     else:
@@ -139,7 +124,7 @@ def export(
     else:
         say(f"{output}: {text}")
         say_assumed(about, "what is written")
-    return EXIT_HOLDS
+    return Exit.HOLDS
 
 
 def _vectors(
@@ -220,9 +205,7 @@ def _program(
     return partial(ExportedProgram, rows=count, designs=names), f"{count} operand sets for {', '.join(names)}"
 
 
-def _query(
-    sources: list[str], output: Path, k: int | None, where: list[str], settings: dict[str, bool]
-) -> tuple[Callable[..., Answer], str]:
+def _query(sources: list[str], output: Path, options: QuestionOptions) -> tuple[Callable[..., Answer], str]:
     """Write the question whether two designs are equivalent; return likewise."""
     from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.design import check_askable
@@ -231,12 +214,12 @@ def _query(
     from mmaproof.explain.answers.listings import ExportedQuestion
     from mmaproof.generators.formats.smt_query import equivalence_script
     from mmaproof.properties.equivalence import Equivalence
-    from mmaproof.properties.preconditions import parse_precondition
 
     if len(sources) != 2:
         raise InputError(f"smt2 asks whether two designs are equivalent, and {len(sources)} is given")
     first, second = (find_design(x) for x in sources)
-    question = Equivalence(first, second, k=k, where=[parse_precondition(x) for x in where], **settings)
+    given = {name: x for name, x in options.of_comparison().items() if name != "simplifying"}
+    question = Equivalence(first, second, **given)
     check_askable(question.k)
     write_atomically(output, equivalence_script(question, tool_version()))
     names = [first.name, second.name]

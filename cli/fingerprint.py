@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from rich.table import Table
 from rich.text import Text
 
-from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.check import value_text
 from mmaproof.cli.executors import Dask, runner
-from mmaproof.cli.options import SOLVING, Json, SolvingOptions, with_backend, with_options
-from mmaproof.cli.output import (
-    EXIT_HOLDS,
-    EXIT_UNKNOWN,
-    assumed_names,
-    complain,
-    counted,
-    print_json,
-    results,
-    say,
-    say_table,
-)
+from mmaproof.cli.options import SOLVING, SolvingOptions, argument, option, with_backend, with_options
+from mmaproof.cli.output import Exit, assumed_names, counted, results, say, say_table
+from mmaproof.cli.showing import SHOWING, ShowingOptions
 from mmaproof.cli.verdicts import run_of
 from mmaproof.cli.version import tool_version
 
@@ -44,39 +32,34 @@ LEAST_FEATURE = 20
 
 
 @with_backend
-@with_options(without="search", timeout="20s", timeout_of="Limit for each property of each design: 20s, 2m.")
+@with_options(
+    without="search picture explain svg figure junit bundle",
+    timeout="20s",
+    timeout_of="Limit for each property of each design: 20s, 2m.",
+    helps={"output": "Write the vectors that show each feature as a vector file, with what each design returns."},
+)
 def fingerprint(
     names: Annotated[
         list[str],
-        typer.Argument(
-            metavar="DESIGN",
-            help="ARCHITECTURE/INSTRUCTION, may be shortened, with @parameter=value,... to change it; one column each.",
-            show_default=False,
+        argument(
+            "DESIGN",
+            "ARCHITECTURE/INSTRUCTION, may be shortened, with @parameter=value,... to change it; one column each.",
         ),
     ],
     only: Annotated[
         list[str] | None,
-        typer.Option("--only", metavar="PROPERTY", help="Ask this property only. Repeatable."),
+        option("--only PROPERTY", "Ask this property only. Repeatable."),
     ] = None,
     options: SolvingOptions = SOLVING,
     dask: Dask = None,
     vectors: Annotated[
         bool,
-        typer.Option(
+        option(
             "--vectors/--no-vectors",
-            help="For -o and --json, also show each property that holds, by vectors that refute its mutant.",
+            "For -o and --json, also show each property that holds, by vectors that refute its mutant.",
         ),
     ] = True,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            help="Write the vectors that show each feature as a vector file, with what each design returns.",
-        ),
-    ] = None,
-    json: Json = False,
+    showing: ShowingOptions = SHOWING,
 ) -> int:
     """Ask every property that applies of one or more designs, and print the answers side by side.
 
@@ -88,40 +71,32 @@ def fingerprint(
     """
     from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.errors import InputError
-    from mmaproof.designs.files import make_way
     from mmaproof.generators.fingerprint import vectors_of
-    from mmaproof.generators.vectors import write_vectors
     from mmaproof.properties.library import find_property
     from mmaproof.verification.fingerprint import SEARCH, feature_of_task, tasks_of
     from mmaproof.verification.means import Means
 
     designs = list({d.name: d for d in map(find_design, names)}.values())
     wanted = {find_property(name).name for name in only or ()}
-    solving = options.solving
-    means = Means(solving, options.limits, SEARCH, options.seed)
-    if output is not None and not vectors:
-        raise InputError(f"--no-vectors leaves nothing to write to {output}: leave one of them out")
-    make_way(output)
-    shown = vectors and (json or output is not None)
+    means = Means(options.solving, options.limits, SEARCH, options.seed)
+    if showing.output is not None and not vectors:
+        raise InputError(f"--no-vectors leaves nothing to write to {showing.output}: leave one of them out")
+    showing.ready()
+    shown = vectors and (showing.json or showing.html is not None or showing.output is not None)
     tasks = tasks_of(designs, wanted, means, shown=shown)
     rows: Rows = {}
     with runner(dask) as run:
         for feature in counted(run(feature_of_task, tasks), "answers", len(tasks)):
             rows.setdefault(feature.asked.name, []).append(feature)
     features = [f for row in rows.values() for f in row]
-    if json:
-        print_json(fingerprint_of(rows, designs))
-    else:
-        print_fingerprint(rows, designs)
-        say_assumed(designs, indent="")
-    if output is not None:
-        origin, version = f"fingerprint (seed {options.seed})", tool_version()
-        found = [v for f in features for v in vectors_of(f, designs, origin=origin, version=version)]
-        if found:
-            write_vectors(output, found)
-        else:
-            complain(f"note: {output} is not written: no vectors were found")
-    return EXIT_UNKNOWN if any(f.is_unknown for f in features) else EXIT_HOLDS
+    made = {"origin": f"fingerprint (seed {options.seed})", "version": tool_version()}
+    showing.show(
+        lambda: fingerprint_of(rows, designs),
+        lambda: print_fingerprint(rows, designs),
+        vectors=lambda: [v for f in features for v in vectors_of(f, designs, **made)],
+        about=designs,
+    )
+    return Exit.UNKNOWN if any(f.is_unknown for f in features) else Exit.HOLDS
 
 
 def fingerprint_of(rows: Rows, designs: Sequence[Design]) -> FingerprintAnswer:

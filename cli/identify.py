@@ -5,34 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from mmaproof.cli.assumed import say_assumed
-from mmaproof.cli.compare import EXIT_STATUS
 from mmaproof.cli.neighbours import disagreements_of, disagreements_text, neighbour_of, print_neighbour
 from mmaproof.cli.operands import operand_lines, operands_record
 from mmaproof.cli.options import (
     SOLVING,
     Instruction,
-    Json,
-    Seed,
     SolvingOptions,
     TargetName,
+    option,
     target_of,
     with_backend,
     with_options,
 )
-from mmaproof.cli.output import (
-    EXIT_HOLDS,
-    EXIT_REFUTED,
-    EXIT_UNKNOWN,
-    assumed_names,
-    complain,
-    print_json,
-    progress,
-    say,
-    say_wrapped,
-)
+from mmaproof.cli.output import EXIT_STATUS, Exit, assumed_names, complain, progress, say, say_wrapped
+from mmaproof.cli.showing import SHOWING, ShowingOptions
 from mmaproof.cli.verdicts import conditional, conditions_of, with_conditions, witness_fields
 
 if TYPE_CHECKING:
@@ -44,52 +31,41 @@ if TYPE_CHECKING:
 
 
 @with_backend
-@with_options(without="search jobs certify timeout memory seed")
+@with_options(
+    without="search jobs certify memory picture explain output svg figure junit bundle",
+    timeout_of="For everything but the proof about RTL: 60s, 5m.",
+)
 def identify(
     target: TargetName,
     interface: Annotated[
         str | None,
-        typer.Option(
-            "--interface",
-            metavar="D.A.B.C",
-            help="Formats as in names of instructions: f32.f16.f16.f32, block32.f32.e4m3.e4m3.f32.ue8m0.",
-            show_default=False,
+        option(
+            "--interface D.A.B.C",
+            "Formats as in names of instructions: f32.f16.f16.f32, block32.f32.e4m3.e4m3.f32.ue8m0.",
         ),
     ] = None,
-    k: Annotated[
-        int | None, typer.Option("--k", metavar="N", min=1, help="Length of its dot products.", show_default=False)
-    ] = None,
+    k: Annotated[int | None, option("--k N", "Length of its dot products.", min=1)] = None,
     space: Annotated[
         Path | None,
-        typer.Option("--space", metavar="FILE", help="A TOML file: parameter = [values], for those to be restricted."),
+        option("--space FILE", "A TOML file: parameter = [values], for those to be restricted."),
     ] = None,
     design: Instruction = None,
     options: SolvingOptions = SOLVING,
-    seed: Seed = 0,
-    timeout: Annotated[
-        str, typer.Option("--timeout", metavar="TIME", help="For everything but the proof about RTL: 60s, 5m.")
-    ] = "60s",
     proofs: Annotated[
-        bool, typer.Option("--proofs/--no-proofs", help="Prove what cannot be told apart, or leave it undecided.")
+        bool, option("--proofs/--no-proofs", "Prove what cannot be told apart, or leave it undecided.")
     ] = True,
     validate: Annotated[
         int | None,
-        typer.Option(
-            "--validate",
-            metavar="N",
-            min=1,
-            help="Operand sets of the final validation. Default: 100000, of a slow unit fewer.",
-            show_default=False,
-        ),
+        option("--validate N", "Operand sets of the final validation. Default: 100000, of a slow unit fewer.", min=1),
     ] = None,
     proof_timeout: Annotated[
         str,
-        typer.Option("--proof-timeout", metavar="TIME", help="For the proof that rtl:UNIT.toml equals what was found."),
+        option("--proof-timeout TIME", "For the proof that rtl:UNIT.toml equals what was found."),
     ] = "10m",
     silence: Annotated[
-        str, typer.Option("--silence", metavar="TIME", help="How long a process may keep silent while answers are due.")
+        str, option("--silence TIME", "How long a process may keep silent while answers are due.")
     ] = "30s",
-    json: Json = False,
+    showing: ShowingOptions = SHOWING,
 ) -> int:
     """Find out what a unit is: ask it batches of operands, and keep the designs that agree with every answer.
 
@@ -101,36 +77,23 @@ def identify(
     from mmaproof.generators.identify.identification import identify as identified
     from mmaproof.smt.solving.limits import parse_seconds
 
-    solving, seconds = options.solving, parse_seconds(timeout)
-    runner = target_of(target, min(silence, timeout, key=parse_seconds), design)
+    solving = options.solving
+    given: dict[str, Any] = {"seconds": parse_seconds(options.timeout), "solver": solving, "seed": options.seed}
+    runner = target_of(target, min(silence, options.timeout, key=parse_seconds), design)
+    showing.ready()
     with progress("identifying"):
-        outcome = identified(
-            runner,
-            interface,
-            k,
-            space=space,
-            seconds=seconds,
-            proofs=proofs,
-            validation=validate,
-            solver=solving,
-            seed=seed,
-        )
+        outcome = identified(runner, interface, k, space=space, proofs=proofs, validation=validate, **given)
     proof = _proof(runner, outcome, solving, proof_timeout) if proofs else None
     if outcome.oracle.problem is not None:
         complain(f"error: {outcome.oracle.problem}")
-    if json:
-        print_json(identified_of(outcome, proof))
-    else:
-        print_identification(outcome)
-        if proof is not None:
-            _print_proof(proof)
+    showing.show(lambda: identified_of(outcome, proof), lambda: print_identification(outcome, proof))
     if proof is not None and outcome.validated:
         return EXIT_STATUS[proof.verdict]
     if outcome.oracle.problem is not None:
-        return EXIT_UNKNOWN
+        return Exit.UNKNOWN
     if outcome.behaviour is None:
-        return EXIT_UNKNOWN if outcome.late else EXIT_REFUTED
-    return EXIT_HOLDS if outcome.validated and not outcome.late else EXIT_UNKNOWN
+        return Exit.UNKNOWN if outcome.late else Exit.REFUTED
+    return Exit.HOLDS if outcome.validated and not outcome.late else Exit.UNKNOWN
 
 
 def _proof(target: Target, outcome: Identification, solving: Solving, timeout: str) -> Comparison | None:
@@ -222,8 +185,14 @@ def _row(outcome: Identification, row: int) -> Returned:
     return Returned(**operands_record(signature.formats, operands, signature.scale), d=signature.d.hex(d))
 
 
-def print_identification(outcome: Identification) -> None:
-    """Print the outcome for a person."""
+def print_identification(outcome: Identification, proof: Comparison | None) -> None:
+    """Print the outcome for a person, and the proof about RTL, if there is one."""
+    _print_outcome(outcome)
+    if proof is not None:
+        _print_proof(proof)
+
+
+def _print_outcome(outcome: Identification) -> None:
     from mmaproof.generators.identify.neighbour import neighbour
 
     interface, oracle = outcome.evidence.interface, outcome.oracle

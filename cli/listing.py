@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
 from mmaproof.cli import completion
 from mmaproof.cli.assumed import MARK
-from mmaproof.cli.options import Architecture, Json
+from mmaproof.cli.options import Architecture, Json, argument
 from mmaproof.cli.output import print_json, results, say, say_table, say_wrapped
 from mmaproof.cli.show import algorithm_of, design_of, property_of
 
@@ -30,9 +29,9 @@ LEAST_TEXT = 40
 def listing(
     kind: Annotated[
         str,
-        typer.Argument(
-            metavar="[KIND]",
-            help="designs, properties, algorithms or plans; the name of an architecture lists its designs.",
+        argument(
+            "[KIND]",
+            "designs, properties, algorithms or plans; the name of an architecture lists its designs.",
             autocompletion=completion.kinds,
         ),
     ] = "designs",

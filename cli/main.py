@@ -14,17 +14,7 @@ import signal
 import sys
 import traceback
 
-from mmaproof.cli.output import (
-    EXIT_BROKEN_PIPE,
-    EXIT_HOLDS,
-    EXIT_INPUT,
-    EXIT_INTERNAL,
-    EXIT_INTERRUPTED,
-    EXIT_UNKNOWN,
-    complain,
-    discard,
-    notes,
-)
+from mmaproof.cli.output import Exit, complain, discard, notes
 
 COMPLETING = "_MMAPROOF_COMPLETE"
 """The variable by which a shell asks the parser for completions."""
@@ -35,8 +25,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         status = _run(arguments)
     except KeyboardInterrupt:
-        status = EXIT_INTERRUPTED
-    if status == EXIT_INTERRUPTED:  # mostly the parser catches a Ctrl-C itself
+        status = Exit.INTERRUPTED
+    if status == Exit.INTERRUPTED:  # mostly the parser catches a Ctrl-C itself
         complain("interrupted")
     return status
 
@@ -44,7 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _run(arguments: list[str] | None) -> int:
     if sys.stdout is None:
         complain("error: cannot write the result: standard output is closed")
-        return EXIT_INPUT
+        return Exit.INPUT
     given = sys.argv[1:] if arguments is None else arguments
     try:
         from mmaproof.cli.application import app
@@ -56,14 +46,14 @@ def _run(arguments: list[str] | None) -> int:
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit):
         if COMPLETING in os.environ:  # the parser ends so when a shell has asked it for completions
-            return EXIT_HOLDS
+            return Exit.HOLDS
         # the reader of our output went away (the parser ends with SystemExit then, nothing else does): nothing is
         # left to say, not even at interpreter exit
         discard(sys.stdout)
-        return EXIT_BROKEN_PIPE
+        return Exit.BROKEN_PIPE
     except Exception as error:
         return _status_of(error, given)
-    return status if isinstance(status, int) else EXIT_HOLDS
+    return status if isinstance(status, int) else Exit.HOLDS
 
 
 def _with_values(arguments: list[str]) -> list[str]:
@@ -78,9 +68,9 @@ def _status_of(error: Exception, given: list[str]) -> int:
 
     if type(error).__name__ == "Abort":  # the parser's, after a Ctrl-C, and after any EOFError too
         if not isinstance(error.__cause__, EOFError):
-            return EXIT_INTERRUPTED
+            return Exit.INTERRUPTED
         error = error.__cause__
-    status = EXIT_INPUT
+    status = Exit.INPUT
     if hasattr(error, "format_message"):  # a usage error of the parser
         from typer.main import get_command
 
@@ -90,7 +80,7 @@ def _status_of(error: Exception, given: list[str]) -> int:
         complain(f"error: {usage_message(error, get_command(app), given)}")
     elif isinstance(error, TargetUnavailable | SolverNotInstalledError):
         complain(f"error: {error}")
-        status = EXIT_UNKNOWN
+        status = Exit.UNKNOWN
     elif isinstance(error, MmaproofError | LimitError | StoreError | UnknownSolverError):
         complain(f"error: {error}")
     elif isinstance(error, OSError) and error.filename is None:  # a file has a name, standard output has none
@@ -100,7 +90,7 @@ def _status_of(error: Exception, given: list[str]) -> int:
         complain(f"error: {_short(str(error.filename))}: {error.strerror}")
     elif isinstance(error, MemoryError):
         complain("memory: mmaproof itself ran out of it, no result")
-        status = EXIT_UNKNOWN
+        status = Exit.UNKNOWN
     else:
         if "MMAPROOF_TRACEBACK" in os.environ:
             traceback.print_exception(error)
@@ -108,7 +98,7 @@ def _status_of(error: Exception, given: list[str]) -> int:
             f"internal error: {type(error).__name__}: {error} "
             f"(this is a defect of mmaproof, no result; set MMAPROOF_TRACEBACK=1 to see where)"
         )
-        status = EXIT_INTERNAL
+        status = Exit.INTERNAL
     return status
 
 

@@ -9,14 +9,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.compare import differing_fields, witness_vector
 from mmaproof.cli.executors import Dask, Processes, executors
-from mmaproof.cli.options import SOLVING, Json, Output, SolvingOptions, with_backend, with_options
-from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, assumed_names, complain, counted, print_json
-from mmaproof.cli.showing import moved
+from mmaproof.cli.options import (
+    PER_QUESTION,
+    SOLVING,
+    Architectures,
+    DesignNames,
+    Everything,
+    SolvingOptions,
+    option,
+    with_backend,
+    with_options,
+)
+from mmaproof.cli.output import Exit, assumed_names, complain, counted
+from mmaproof.cli.showing import SHOWING, ShowingOptions, moved
 from mmaproof.cli.verdicts import conditional, conditions_of, decided
 
 if TYPE_CHECKING:
@@ -29,30 +36,17 @@ if TYPE_CHECKING:
 
 
 @with_backend
-@with_options(without="search jobs", timeout_of="Limit for each question that is asked: 30s, 2m.")
+@with_options(without="search jobs picture explain svg figure junit bundle", timeout_of=PER_QUESTION)
 def matrix(
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[DESIGN]...",
-            help="ARCHITECTURE/INSTRUCTION, may be shortened, with @parameter=value,... to change it.",
-            show_default=False,
-        ),
-    ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="All designs of the catalogue.")] = False,
-    architectures: Annotated[
-        list[str] | None,
-        typer.Option("--architecture", metavar="NAME", help="All designs of an architecture. Repeatable."),
-    ] = None,
+    names: DesignNames = None,
+    everything: Everything = False,
+    architectures: Architectures = None,
     options: SolvingOptions = SOLVING,
     jobs: Processes = None,
     dask: Dask = None,
-    figure: Annotated[
-        Path | None, typer.Option("--figure", metavar="FILE", help="Draw the classes: a .svg, .pdf or .png file.")
-    ] = None,
-    picture: Annotated[bool, typer.Option("--picture", hidden=True, callback=moved("--picture", "--figure"))] = False,
-    output: Output = None,
-    json: Json = False,
+    figure: Annotated[Path | None, option("--figure FILE", "Draw the classes: a .svg, .pdf or .png file.")] = None,
+    picture: Annotated[bool, option("--picture", hidden=True, callback=moved("--picture", "--figure"))] = False,
+    showing: ShowingOptions = SHOWING,
 ) -> int:
     """Decide every comparable pair of designs: equivalent, different (with a vector), or unknown.
 
@@ -62,7 +56,7 @@ def matrix(
 
     Exit status 0: every pair is decided, also where designs differ; 3: some are unknown.
     """
-    from mmaproof.cli.matrix_picture import require_pictures
+    from mmaproof.cli.matrix_picture import require_pictures, write_picture
     from mmaproof.cli.matrix_text import Matrix, print_matrix
     from mmaproof.designs.files import make_way
     from mmaproof.verification.classes import groups_of
@@ -72,20 +66,21 @@ def matrix(
     designs = chosen(names or [], everything, architectures or [])
     if figure is not None:
         require_pictures(figure)
-    make_way(output, figure)
+    showing.ready(figure)
+    make_way(figure)
     pairs = pairs_of(designs)
     with executors(dask, jobs) as (pool, at_once):
         found = verdicts(designs, pool, at_once, options, replays=dask is not None)
     place = {(x.name, y.name): i for i, (x, y) in enumerate(pairs)}
     found.sort(key=lambda a: place[a.names])
     done = Matrix(designs, found, groups_of(designs, found), not_comparable(designs), time.monotonic() - started)
-    if json:
-        print_json(matrix_of(done))
-    else:
-        print_matrix(done)
-        say_assumed(designs, indent="")
-    write_files(done, output, figure)
-    return EXIT_UNKNOWN if done.counts["unknown"] else EXIT_HOLDS
+    showing.show(lambda: matrix_of(done), lambda: print_matrix(done), vectors=lambda: vectors_of(done), about=designs)
+    several = [g for g in done.groups if len(g.classes) > 1]
+    if figure is not None and several:
+        write_picture(figure, several)
+    elif figure is not None:
+        complain(f"note: {figure} is not drawn: no two comparable designs are in different classes")
+    return Exit.UNKNOWN if done.counts["unknown"] else Exit.HOLDS
 
 
 def verdicts(
@@ -121,25 +116,6 @@ def chosen(names: Sequence[str], everything: bool, architectures: Sequence[str])
         named = f"only {unique[0].name}" if unique else "no design"
         raise InputError(f"{named} is named: name two or more designs, or choose --architecture NAME or --all")
     return unique
-
-
-def write_files(done: Matrix, output: Path | None, figure: Path | None) -> None:
-    """Write the vectors and the figure that were asked for, as far as there is something to write."""
-    from mmaproof.cli.matrix_picture import write_picture
-    from mmaproof.generators.vectors import write_vectors
-
-    if output is not None:
-        vectors = vectors_of(done)
-        if vectors:
-            write_vectors(output, vectors)
-        else:
-            complain(f"note: {output} is not written: no vector was found")
-    if figure is not None:
-        several = [g for g in done.groups if len(g.classes) > 1]
-        if several:
-            write_picture(figure, several)
-        else:
-            complain(f"note: {figure} is not drawn: no two comparable designs are in different classes")
 
 
 def vectors_of(done: Matrix) -> list[Vector]:

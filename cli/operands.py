@@ -5,7 +5,10 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+from mmaproof.cli.options import option
 
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
@@ -17,6 +20,24 @@ X = TypeVar("X")
 
 MOST_WHOLE = 16
 """Elements of a and b up to which operands are printed whole, and products of longer ones that are printed."""
+
+
+_PATTERNS = "numbers or bit patterns, separated by commas: 1.5,2^-3,0x3c00,..."
+
+
+@dataclass(frozen=True)
+class OperandOptions:
+    """Operands of one dot product: the options that ``with_options`` gives a command, as they were typed."""
+
+    a: Annotated[str, option("--a LIST", f"Elements of a, {_PATTERNS}")]
+    b: Annotated[str, option("--b LIST", "Elements of b, likewise.")]
+    c: Annotated[str, option("--c NUMBER", "The accumulator.")]
+    scale_a: Annotated[str | None, option("--scale-a LIST", "Scales of the blocks of a, if it has any.")] = None
+    scale_b: Annotated[str | None, option("--scale-b LIST", "Those of b.")] = None
+
+    def of(self, design: Design, k: int | None = None) -> Operands:
+        """Return the operands of length ``k`` (default K of the design) for a design; see ``parse_operands``."""
+        return parse_operands(design, self.a, self.b, self.c, k, self.scale_a, self.scale_b)
 
 
 def parse_patterns(column: str, text: str, fmt: Format) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, Field, dataclass, fields
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -15,7 +15,7 @@ import typer
 
 from mmaproof.cli import completion
 from mmaproof.cli.deadline import OutOfTime, within
-from mmaproof.cli.output import EXIT_UNKNOWN, complain, note
+from mmaproof.cli.output import Exit, complain, note
 
 if TYPE_CHECKING:
     from mmaproof.hardware_replay.target import Target
@@ -25,6 +25,19 @@ if TYPE_CHECKING:
     from mmaproof.verification.search import Budget
 
 STORE_VARIABLE = "MMAPROOF_STORE"
+
+
+def option(spelled: str, text: str | None = None, **more: Any) -> Any:
+    """Return an option of typer: ``spelled`` has its names and what stands for its value, "-o --output FILE"."""
+    *names, last = spelled.split(" ")
+    if last.startswith("-"):
+        return typer.Option(*names, last, help=text, **more)
+    return typer.Option(*names, metavar=last, help=text, **more)
+
+
+def argument(metavar: str | None, text: str | None = None, **more: Any) -> Any:
+    """Return an argument of typer with a help and what stands for it."""
+    return typer.Argument(metavar=metavar, help=text, **more)
 
 
 def askable(k: int | None) -> int | None:
@@ -38,123 +51,114 @@ def askable(k: int | None) -> int | None:
 
 DesignName = Annotated[
     str,
-    typer.Argument(
-        metavar="DESIGN",
-        help="ARCHITECTURE/INSTRUCTION, may be shortened to whole parts, with @parameter=value,... to change it; or "
-        "rtl:UNIT.toml, disclosure:FILE.json.",
-        show_default=False,
+    argument(
+        "DESIGN",
+        "ARCHITECTURE/INSTRUCTION, may be shortened to whole parts, with @parameter=value,... "
+        "to change it; or rtl:UNIT.toml, disclosure:FILE.json.",
         autocompletion=completion.designs,
     ),
 ]
 Architecture = Annotated[
     str | None,
-    typer.Argument(
-        metavar="[ARCHITECTURE]",
-        help="One architecture only.",
-        show_default=False,
-        autocompletion=completion.architectures,
+    argument("[ARCHITECTURE]", "One architecture only.", autocompletion=completion.architectures),
+]
+DesignNames = Annotated[
+    list[str] | None,
+    argument(
+        "[DESIGN]...",
+        "ARCHITECTURE/INSTRUCTION, may be shortened, with @parameter=value,... to change it.",
+        autocompletion=completion.designs,
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print exactly one JSON object.")]
+Everything = Annotated[bool, option("--all", "All designs of the catalogue.")]
+Architectures = Annotated[
+    list[str] | None,
+    option(
+        "--architecture NAME", "All designs of an architecture. Repeatable.", autocompletion=completion.architectures
+    ),
+]
+DistributionName = Annotated[
+    str,
+    option(
+        "--distribution NAME",
+        "uniform (-1..1), uniform-16, positive (0..1), normal, ootomo-yokota-1, exponents=LO..HI[,LO..HI].",
+    ),
+]
+PER_QUESTION = "Limit for each question that is asked: 30s, 2m."
+"""The help of a limit that each question has."""
+Json = Annotated[bool, option("--json", "Print exactly one JSON object.")]
 Length = Annotated[
     int | None,
-    typer.Option(
-        "--k", metavar="N", min=1, callback=askable, help="Length of the dot product; default the instruction's K."
-    ),
+    option("--k N", "Length of the dot product; default the instruction's K.", min=1, callback=askable),
 ]
 Where = Annotated[
     list[str] | None,
-    typer.Option(
-        "--where",
-        metavar="PRECONDITION",
-        help="Restrict a, b and c: finite, positive, normal, exponents=LO..HI, c=0, a!=subnormal, c!=0x1. Repeatable.",
+    option(
+        "--where PRECONDITION",
+        "Restrict a, b and c: finite, positive, normal, exponents=LO..HI, c=0, a!=subnormal, c!=0x1. Repeatable.",
     ),
 ]
-Solver = Annotated[str, typer.Option("--solver", metavar="NAME", help="bitwuzla, cvc5 or z3.")]
+Solver = Annotated[str, option("--solver NAME", "bitwuzla, cvc5 or z3.")]
 Jobs = Annotated[
     int,
-    typer.Option("--jobs", metavar="N", min=1, help="Let so many solvers race for each query, --solver among them."),
+    option("--jobs N", "Let so many solvers race for each query, --solver among them.", min=1),
 ]
 Certificate = Annotated[
     str | None,
-    typer.Option(
-        "--certify",
-        metavar="[=proof]",
-        help="Have a second solver confirm what is proved; with --certify=proof a checker of proofs.",
-        show_default=False,
+    option(
+        "--certify [=proof]", "Have a second solver confirm what is proved; with --certify=proof a checker of proofs."
     ),
 ]
 StoreFile = Annotated[
     Path | None,
-    typer.Option(
-        "--store",
-        metavar="FILE",
-        help="Look answers up in this file, and keep them there; default $MMAPROOF_STORE, else "
+    option(
+        "--store FILE",
+        "Look answers up in this file, and keep them there; default $MMAPROOF_STORE, else "
         "mmaproof/answers.sqlite in the user's folder of caches.",
-        show_default=False,
     ),
 ]
-NoStore = Annotated[bool, typer.Option("--no-store", help="Neither look answers up nor keep them.")]
+NoStore = Annotated[bool, option("--no-store", "Neither look answers up nor keep them.")]
 KeptLemmas = Annotated[
     Path | None,
-    typer.Option(
-        "--keep-lemmas",
-        metavar="DIR",
-        help="Write each lemma that a solver is asked into this new folder, as SMT-LIB with the reply.",
-        show_default=False,
+    option(
+        "--keep-lemmas DIR", "Write each lemma that a solver is asked into this new folder, as SMT-LIB with the reply."
     ),
 ]
-Timeout = Annotated[str, typer.Option("--timeout", metavar="TIME", help="Limit for the whole answer: 30s, 2m, 1h.")]
-Memory = Annotated[
-    str, typer.Option("--memory", metavar="SIZE", help="What a solver process may take beyond its libraries: 512M, 4G.")
-]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the search.", min=0)]
-Search = Annotated[
-    bool, typer.Option("--search/--no-search", help="Look for a witness among random operands before solving.")
-]
+Timeout = Annotated[str, option("--timeout TIME", "Limit for the whole answer: 30s, 2m, 1h.")]
+Memory = Annotated[str, option("--memory SIZE", "What a solver process may take beyond its libraries: 512M, 4G.")]
+Seed = Annotated[int, option("--seed N", "Seed of the search.", min=0)]
+Search = Annotated[bool, option("--search/--no-search", "Look for a witness among random operands before solving.")]
 Simplify = Annotated[
     str,
-    typer.Option("--simplify", metavar="TIME", help="How long the operands that were found are simplified at most."),
+    option("--simplify TIME", "How long the operands that were found are simplified at most."),
 ]
-NanCodes = Annotated[bool, typer.Option("--nan-codes", help="Two NaNs are equal only if their bits are.")]
-ZeroSigns = Annotated[bool, typer.Option("--ignore-zero-signs", help="+0 and -0 are equal results.")]
+NanCodes = Annotated[bool, option("--nan-codes", "Two NaNs are equal only if their bits are.")]
+ZeroSigns = Annotated[bool, option("--ignore-zero-signs", "+0 and -0 are equal results.")]
 Explained = Annotated[
-    bool, typer.Option("--explain", help="Show the lemmas behind the answer as a tree: status, seconds, solver.")
+    bool, option("--explain", "Show the lemmas behind the answer as a tree: status, seconds, solver.")
 ]
 BackendName = Annotated[
     str | None,
-    typer.Option(
-        "--backend",
-        metavar="NAME",
-        help="What computes many rows: integers, arrays or native; default $MMAPROOF_BACKEND, else the fastest.",
-        show_default=False,
+    option(
+        "--backend NAME",
+        "What computes many rows: integers, arrays or native; default $MMAPROOF_BACKEND, else the fastest.",
     ),
 ]
-Output = Annotated[
-    Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write what was found as a vector file.")
-]
+Output = Annotated[Path | None, option("-o --output FILE", "Write what was found as a vector file.")]
 
 TargetName = Annotated[
     str,
-    typer.Argument(
-        metavar="TARGET",
-        help="model:DESIGN, recording:FILE, process:COMMAND, cpu:INSTRUCTION, cuda[:N], rtl:UNIT.toml or "
-        "rtl-simulator:UNIT.toml.",
-        show_default=False,
+    argument(
+        "TARGET",
+        "model:DESIGN, recording:FILE, process:COMMAND, cpu:INSTRUCTION, cuda[:N], "
+        "rtl:UNIT.toml or rtl-simulator:UNIT.toml.",
     ),
 ]
 Instruction = Annotated[
     str | None,
-    typer.Option(
-        "--design",
-        metavar="DESIGN",
-        help="Which instruction of a CPU or GPU to run, where several take the operands.",
-        show_default=False,
-    ),
+    option("--design DESIGN", "Which instruction of a CPU or GPU to run, where several take the operands."),
 ]
-Silence = Annotated[
-    str, typer.Option("--timeout", metavar="TIME", help="How long a process may keep silent while answers are due.")
-]
+Silence = Annotated[str, option("--timeout TIME", "How long a process may keep silent while answers are due.")]
 
 
 @dataclass(frozen=True)
@@ -261,7 +265,7 @@ def with_options(
                 parameters.append(given)
                 continue
             hints = get_type_hints(kind, include_extras=True)
-            shown = {x.name: x.default for x in fields(kind) if x.name not in left_out}
+            shown = {x.name: _default_of(x) for x in fields(kind) if x.name not in left_out}
             shown |= {name: x for name, x in defaults.items() if name in shown}
             records[given.name] = kind, dict.fromkeys(shown, "")
             parameters += [
@@ -281,11 +285,16 @@ def with_options(
                     return command(**given, **held)
             except OutOfTime:
                 complain(f"unknown: not answered within {options.timeout}, and there is no part of an answer")
-                return EXIT_UNKNOWN
+                return Exit.UNKNOWN
 
         return _in_place_of(command, called, parameters)
 
     return decorate
+
+
+def _default_of(field: Field[Any]) -> Any:
+    """Return the default of a parameter for a field of a record: none where the field has none."""
+    return Parameter.empty if field.default is MISSING else field.default
 
 
 def _said(hint: Any, text: str | None) -> Any:

@@ -10,6 +10,7 @@ import textwrap
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager, suppress
+from enum import IntEnum
 from typing import TYPE_CHECKING, TextIO, TypeVar
 
 if TYPE_CHECKING:
@@ -21,13 +22,25 @@ if TYPE_CHECKING:
 
 X = TypeVar("X")
 
-EXIT_HOLDS = 0
-EXIT_REFUTED = 1
-EXIT_INPUT = 2
-EXIT_UNKNOWN = 3
-EXIT_INTERNAL = 70
-EXIT_INTERRUPTED = 130
-EXIT_BROKEN_PIPE = 141
+
+class Exit(IntEnum):
+    """The exit statuses."""
+
+    HOLDS = 0
+    REFUTED = 1
+    INPUT = 2
+    UNKNOWN = 3
+    INTERNAL = 70
+    INTERRUPTED = 130
+    BROKEN_PIPE = 141
+
+
+EXIT_STATUS: dict[str, int] = {
+    **dict.fromkeys(("equal", "equivalent", "holds", "never larger"), Exit.HOLDS),
+    **dict.fromkeys(("different", "violated", "larger"), Exit.REFUTED),
+    **dict.fromkeys(("unknown", "vacuous"), Exit.UNKNOWN),
+}
+"""Verdict -> exit status of a command that asks one question."""
 
 PROGRESS_AFTER_SECONDS = 2.0
 

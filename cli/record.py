@@ -6,11 +6,20 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from mmaproof.cli.assumed import say_assumed
-from mmaproof.cli.options import Instruction, Json, Length, Seed, Silence, TargetName, target_of, with_backend
-from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, assumed_names, complain, print_json, say
+from mmaproof.cli.options import (
+    Instruction,
+    Json,
+    Length,
+    Seed,
+    Silence,
+    TargetName,
+    argument,
+    option,
+    target_of,
+    with_backend,
+)
+from mmaproof.cli.output import Exit, assumed_names, complain, print_json, say
 from mmaproof.cli.standard import record_standard
 
 if TYPE_CHECKING:
@@ -24,32 +33,31 @@ def record(
     target: TargetName,
     source: Annotated[
         str | None,
-        typer.Argument(
-            metavar="[SOURCE]",
-            help="A recording (.npz), a vector file (.jsonl), or a distribution of random operands "
+        argument(
+            "[SOURCE]",
+            "A recording (.npz), a vector file (.jsonl), or a distribution of random operands "
             "(normal, uniform-bits, edges, with-zeros, subnormal, aligned, cancelling, ties).",
-            show_default=False,
         ),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="The recording (.npz); with --standard, a new folder."),
+        option("-o --output FILE", "The recording (.npz); with --standard, a new folder."),
     ] = None,
     standard: Annotated[
-        bool, typer.Option("--standard", help="Run everything that a unit is checked on, on each of its instructions.")
+        bool, option("--standard", "Run everything that a unit is checked on, on each of its instructions.")
     ] = False,
     questions: Annotated[
         bool,
-        typer.Option(
+        option(
             "--questions/--no-questions",
-            help="With --standard, also run the vectors of disputes and published queries, which takes up to an hour.",
+            "With --standard, also run the vectors of disputes and published queries, which takes up to an hour.",
         ),
     ] = True,
     design: Instruction = None,
     k: Length = None,
     rows: Annotated[
         int | None,
-        typer.Option("--rows", metavar="N", min=1, help="Random operand sets (1000; with --standard 1000000 each)."),
+        option("--rows N", "Random operand sets (1000; with --standard 1000000 each).", min=1),
     ] = None,
     seed: Seed = 0,
     timeout: Silence = "30s",
@@ -144,4 +152,4 @@ def _record_source(runner: _Runner, rows: Rows, output: Path, json: bool) -> int
         if held < len(rows.batch):
             say(f"  {len(rows.batch) - held} rows not answered by the target")
         say_assumed([] if found is None else [found], "the name of the unit")
-    return EXIT_HOLDS if held == len(rows.batch) and ran.problem is None else EXIT_UNKNOWN
+    return Exit.HOLDS if held == len(rows.batch) and ran.problem is None else Exit.UNKNOWN

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from mmaproof.cli.output import EXIT_HOLDS, EXIT_REFUTED, print_json, say, say_wrapped
+from mmaproof.cli.output import Exit, print_json, say, say_wrapped
 
 if TYPE_CHECKING:
     from mmaproof.explain.answers.listings import RecordingAnswer
@@ -65,7 +65,7 @@ def show_decided(named: Sequence[Path], architecture: str | None, output: Path |
     else:
         for decision in found.values():
             print_decision(decision)
-    return EXIT_REFUTED if any(x.wrong for x in found.values()) else EXIT_HOLDS
+    return Exit.REFUTED if any(x.wrong for x in found.values()) else Exit.HOLDS
 
 
 def _left(decision: RowDecision) -> dict[str, list[str]]:

@@ -8,22 +8,23 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from mmaproof.cli.assumed import say_assumed, say_open_points
 from mmaproof.cli.differences import bit_lines
 from mmaproof.cli.operands import operand_lines, operands_record
-from mmaproof.cli.options import Instruction, Json, NanCodes, Silence, TargetName, Where, target_of, with_backend
-from mmaproof.cli.output import (
-    EXIT_HOLDS,
-    EXIT_REFUTED,
-    EXIT_UNKNOWN,
-    assumed_names,
-    complain,
-    print_json,
-    results,
-    say,
+from mmaproof.cli.options import (
+    QUESTION,
+    Instruction,
+    Json,
+    QuestionOptions,
+    Silence,
+    TargetName,
+    argument,
+    option,
+    target_of,
+    with_backend,
+    with_options,
 )
+from mmaproof.cli.output import Exit, assumed_names, complain, print_json, results, say
 
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
@@ -35,19 +36,17 @@ if TYPE_CHECKING:
 
 
 @with_backend
+@with_options(without="k ignore_zero_signs simplify")
 def replay(
     source: Annotated[
         Path,
-        typer.Argument(metavar="SOURCE", help="A recording (.npz) or a vector file (.jsonl).", show_default=False),
+        argument("SOURCE", "A recording (.npz) or a vector file (.jsonl)."),
     ],
     target: TargetName,
-    expect: Annotated[
-        str | None, typer.Option("--expect", metavar="DESIGN", help="Whose outputs of a vector file to compare with.")
-    ] = None,
+    expect: Annotated[str | None, option("--expect DESIGN", "Whose outputs of a vector file to compare with.")] = None,
     design: Instruction = None,
     timeout: Silence = "30s",
-    where: Where = None,
-    nan_codes: NanCodes = False,
+    question: QuestionOptions = QUESTION,
     json: Json = False,
 ) -> int:
     """Run the operands of SOURCE on TARGET and compare with the outputs that SOURCE holds.
@@ -57,7 +56,6 @@ def replay(
     """
     from mmaproof.designs.errors import InputError, TargetUnavailable
     from mmaproof.hardware_replay.replay import replay as run_all
-    from mmaproof.properties.preconditions import parse_precondition
 
     try:
         runner = target_of(target, timeout, design)
@@ -66,13 +64,13 @@ def replay(
             raise InputError(f"{source}: no such file") from None
         raise
     rows = read_source(source, expect, runner)
-    meant = [parse_precondition(x) for x in where or ()]
+    meant = question.preconditions()
     if rows.problems:
         more = f" (and {len(rows.problems) - 1} more lines like it)" if len(rows.problems) > 1 else ""
         raise InputError(f"{rows.problems[0]}{more}: nothing was run")
     if meant:
         rows = rows.where(meant)
-    report = run_all(rows.answers, runner, nan_codes=nan_codes, open_points=True)
+    report = run_all(rows.answers, runner, nan_codes=question.nan_codes, open_points=True)
     for problem in report.problems:
         complain(f"error: {problem}")
     about = _designs(rows.answers, runner)
@@ -82,8 +80,8 @@ def replay(
         print_replay(source, runner, report)
         say_assumed(about, "the model that was run or expected")
     if report.mismatches:
-        return EXIT_REFUTED
-    return EXIT_UNKNOWN if report.unanswered or report.problems or not report.rows else EXIT_HOLDS
+        return Exit.REFUTED
+    return Exit.UNKNOWN if report.unanswered or report.problems or not report.rows else Exit.HOLDS
 
 
 def _designs(answers: list[Answers], target: Target) -> list[Design]:

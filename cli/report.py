@@ -5,17 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from mmaproof.cli.options import argument, option
 from mmaproof.cli.output import progress, say, size_of
 
 
 def report(
-    files: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="What commands printed with --json.", show_default=False)
-    ],
-    html: Annotated[Path, typer.Option("--html", metavar="FILE", help="The file to write.", show_default=False)],
-    title: Annotated[str, typer.Option("--title", metavar="TEXT", help="The title of the document.")] = "",
+    files: Annotated[list[Path], argument("FILE...", "What commands printed with --json.")],
+    html: Annotated[Path, option("--html FILE", "The file to write.")],
+    title: Annotated[str, option("--title TEXT", "The title of the document.")] = "",
 ) -> None:
     """Write one HTML file of answers: tables that can be sorted, and witnesses that fold open to their pictures.
 

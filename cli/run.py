@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from mmaproof.cli.assumed import say_assumed, say_open_points
-from mmaproof.cli.operands import operands_record, parse_operands
+from mmaproof.cli.operands import OperandOptions, operands_record
 from mmaproof.cli.options import DesignName, Length, with_options
-from mmaproof.cli.output import EXIT_HOLDS, assumed_names, results, say
+from mmaproof.cli.output import Exit, assumed_names, results, say
 from mmaproof.cli.showing import SHOWING, ShowingOptions
 
 if TYPE_CHECKING:
     from mmaproof.explain import Picture
 
 
-_PATTERNS = "numbers or bit patterns, separated by commas: 1.5,2^-3,0x3c00,..."
-
-
 @with_options(without="picture output junit bundle", helps={"explain": "Draw what happens, bit by bit."})
 def run(
     design: DesignName,
-    a: Annotated[str, typer.Option("--a", metavar="LIST", help=f"Elements of a, {_PATTERNS}")],
-    b: Annotated[str, typer.Option("--b", metavar="LIST", help="Elements of b, likewise.")],
-    c: Annotated[str, typer.Option("--c", metavar="NUMBER", help="The accumulator.")],
-    scale_a: Annotated[
-        str | None,
-        typer.Option("--scale-a", metavar="LIST", help="Scales of the blocks of a, for designs with scales."),
-    ] = None,
-    scale_b: Annotated[str | None, typer.Option("--scale-b", metavar="LIST", help="Those of b.")] = None,
+    given: OperandOptions,
     k: Length = None,
     showing: ShowingOptions = SHOWING,
 ) -> int:
@@ -44,7 +32,7 @@ def run(
     from mmaproof.smt.trace import evaluate
 
     found = named_design(design)
-    operands = parse_operands(found, a, b, c, k, scale_a, scale_b)
+    operands = given.of(found, k)
     showing.ready()
     result, rests_on = evaluate(found, operands), open_points(found, operands)
     answer = RunAnswer(
@@ -68,4 +56,4 @@ def run(
         say_open_points(rests_on)
 
     showing.show(answer, text, pictures)
-    return EXIT_HOLDS
+    return Exit.HOLDS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from mmaproof.cli.options import DesignName, with_backend
-from mmaproof.cli.output import EXIT_BROKEN_PIPE, EXIT_HOLDS
+from mmaproof.cli.output import Exit
 
 
 @with_backend
@@ -26,5 +26,5 @@ def serve(design: DesignName) -> int:
     try:
         answer(named_design(design), sys.stdin.fileno(), sys.stdout.fileno())
     except BrokenPipeError:  # the client went away; typer would make it status 1
-        return EXIT_BROKEN_PIPE
-    return EXIT_HOLDS
+        return Exit.BROKEN_PIPE
+    return Exit.HOLDS

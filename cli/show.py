@@ -6,12 +6,11 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from rich.table import Table
 
 from mmaproof.cli import completion
 from mmaproof.cli.assumed import say_assumed
-from mmaproof.cli.options import Json, Length
+from mmaproof.cli.options import Json, Length, argument, option
 from mmaproof.cli.output import assumed_names, print_json, say, say_table, say_wrapped
 
 if TYPE_CHECKING:
@@ -29,21 +28,17 @@ ALWAYS_SHOWN = ("widening",)
 def show(
     names: Annotated[
         list[str],
-        typer.Argument(
-            metavar="NAME...",
-            help="A DESIGN, rtl:UNIT.toml, a PROPERTY, an ALGORITHM, a PLAN (UNIT | key=value | ..., a preset, a TOML "
-            "file), or recordings: FILE.npz.",
-            show_default=False,
+        argument(
+            "NAME...",
+            "A DESIGN, rtl:UNIT.toml, a PROPERTY, an ALGORITHM, a PLAN (UNIT | key=value | ..., a "
+            "preset, a TOML file), or recordings: FILE.npz.",
             autocompletion=completion.everything,
         ),
     ],
     k: Length = None,
     disclosure: Annotated[
         bool,
-        typer.Option(
-            "--disclosure",
-            help="Print the complete description of a design as JSON; disclosure:FILE reads it back.",
-        ),
+        option("--disclosure", "Print the complete description of a design as JSON; disclosure:FILE reads it back."),
     ] = False,
     json: Json = False,
 ) -> None:
@@ -65,10 +60,10 @@ def show(
     if len(names) > 1:
         raise InputError("several names: only recordings (FILE.npz) can be shown together")
     name, found = names[0], None if names[0].startswith(RTL) else named(names[0], as_plan=k is not None)
-    if found is None:
-        show_unit(name.removeprefix(RTL), json)
-    elif disclosure:
+    if disclosure:
         show_disclosure(found, name)
+    elif found is None:
+        show_unit(name.removeprefix(RTL), json)
     else:
         shown(found, k, json)
 
@@ -80,20 +75,14 @@ def named(name: str, as_plan: bool) -> Design | Property | Algorithm | Plan:
     from mmaproof.designs.design import is_unit_name
     from mmaproof.designs.errors import InputError, did_you_mean
     from mmaproof.gemm.programs.algorithms import ALGORITHMS, find_algorithm
-    from mmaproof.gemm.programs.named import is_plan
     from mmaproof.gemm.programs.presets import load_presets
     from mmaproof.properties.library import PROPERTIES, find_property
 
-    if (
-        is_unit_name(name)
-        and "|" not in name
-        and not name.endswith(".toml")
-        and not as_plan
-        and name not in load_presets()
-    ):
-        return find_design(name)
-    if is_plan(name) or name in load_presets():
+    is_unit = is_unit_name(name)
+    if "|" in name or name.endswith(".toml") or name in load_presets() or (as_plan and is_unit):
         return find_plan(name, None)
+    if is_unit:
+        return find_design(name)
     if name.partition("@")[0].strip() in ALGORITHMS:
         return find_algorithm(name)
     if name.lower() in PROPERTIES:
@@ -108,14 +97,17 @@ def named(name: str, as_plan: bool) -> Design | Property | Algorithm | Plan:
 
 
 def shown(found: Design | Property | Algorithm | Plan, k: int | None, json: bool) -> None:
-    """Print a design, property, algorithm or plan."""
+    """Print a design, property, algorithm or plan. Raises InputError for a length of anything but a plan."""
     from mmaproof.designs.design import Design
+    from mmaproof.designs.errors import InputError
     from mmaproof.explain.answers.listings import Algorithms, Properties
     from mmaproof.gemm.programs import Plan
     from mmaproof.gemm.programs.algorithm import Algorithm
 
     if isinstance(found, Plan):
         show_plan(found, k, json)
+    elif k is not None:
+        raise InputError(f"--k is the length of a plan's operations: {found.name} has none")
     elif isinstance(found, Design):
         print_json(design_of(found)) if json else print_design(found)
     elif isinstance(found, Algorithm):

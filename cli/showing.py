@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.bundle import BundleFolder, bundled, require_bundle, say_bundle
-from mmaproof.cli.options import Explained, Json, Output, SolvingOptions
+from mmaproof.cli.options import Explained, Json, Output, SolvingOptions, option
 from mmaproof.cli.output import complain, print_json, results, say
 
 if TYPE_CHECKING:
@@ -23,19 +22,19 @@ if TYPE_CHECKING:
 Pictures = Callable[[], Sequence[tuple[str, "Picture"]]]
 """Draws the pictures of an answer, each with a name."""
 
-Picturing = Annotated[bool, typer.Option("--picture/--no-picture", help="Draw the witness bit by bit.")]
+Picturing = Annotated[bool, option("--picture/--no-picture", "Draw the witness bit by bit.")]
 Html = Annotated[
     Path | None,
-    typer.Option("--html", metavar="FILE", help="Write the answer with its picture as one HTML file."),
+    option("--html FILE", "Write the answer with its picture as one HTML file."),
 ]
-Svg = Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Write the picture as a vector graphic (SVG).")]
+Svg = Annotated[Path | None, option("--svg FILE", "Write the picture as a vector graphic (SVG).")]
 Figure = Annotated[
     Path | None,
-    typer.Option("--figure", metavar="FILE", help="Write the picture as a .svg, .pdf or .png file."),
+    option("--figure FILE", "Write the picture as a .svg, .pdf or .png file."),
 ]
 Junit = Annotated[
     Path | None,
-    typer.Option("--junit", metavar="FILE", help="Write the verdict as a test case of JUnit.", show_default=False),
+    option("--junit FILE", "Write the verdict as a test case of JUnit."),
 ]
 
 
@@ -87,23 +86,29 @@ class ShowingOptions:
 
     def show(
         self,
-        answer: Answer,
+        answer: Answer | Callable[[], Answer],
         text: Callable[[], None],
         pictures: Pictures = tuple,
         vectors: Callable[[], list[Vector]] = list,
         left_out: tuple[str, str] | None = None,
         what: str = "no vector was found",
+        about: Iterable[Design] = (),
     ) -> None:
         """Give the answer out as the options say: ``text`` prints it for a person, ``pictures`` draws it.
 
-        ``vectors`` are what goes to the vector file. A note says what is ``left_out`` of it, or ``what`` was not found.
+        ``answer`` may be what returns it, where it costs something and text alone is the rule. ``vectors`` are what
+        goes to the vector file. A note says what is ``left_out`` of it, or ``what`` was not found.
+        Below the text stands which designs that it is ``about`` are of assumed rows.
         """
-        self._draw(answer, pictures)
+        made = answer() if callable(answer) and (self.json or self.html is not None) else answer
+        if not callable(made):
+            self._draw(made, pictures)
         if self.json:
-            print_json(answer)
+            print_json(made)
         else:
             text()
-            say_bundle(getattr(answer, "bundle", None))
+            say_assumed(about, indent="")
+            say_bundle(getattr(made, "bundle", None))
         if self.output is not None:
             from mmaproof.generators.vectors import write_vectors
 

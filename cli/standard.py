@@ -8,7 +8,7 @@ from json import dumps
 from typing import TYPE_CHECKING
 
 from mmaproof.cli.assumed import say_assumed
-from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, assumed_names, complain, counted, print_json, say
+from mmaproof.cli.output import Exit, assumed_names, complain, counted, print_json, say
 from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def record_standard(
         say_assumed([x.design for x in made.sampled], "the model", indent="")
     for problem in made.problems:
         complain(f"error: {problem}")
-    return EXIT_UNKNOWN if made.problems or any(_of(x, "unanswered") for x in made.sampled) else EXIT_HOLDS
+    return Exit.UNKNOWN if made.problems or any(_of(x, "unanswered") for x in made.sampled) else Exit.HOLDS
 
 
 @dataclasses.dataclass

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from rich.table import Table
 
-from mmaproof.cli.options import STORE_VARIABLE, Json, default_store
-from mmaproof.cli.output import EXIT_HOLDS, print_json, say, say_table
+from mmaproof.cli.options import STORE_VARIABLE, Json, default_store, option
+from mmaproof.cli.output import Exit, print_json, say, say_table
 from mmaproof.cli.verdicts import solver_of
 
 if TYPE_CHECKING:
@@ -19,11 +18,11 @@ if TYPE_CHECKING:
 
 def store(
     clear: Annotated[
-        bool, typer.Option("--clear/--stats", help="Remove everything, or count what is there (the default).")
+        bool, option("--clear/--stats", "Remove everything, or count what is there (the default).")
     ] = False,
     file: Annotated[
         Path | None,
-        typer.Option("--store", metavar="FILE", help="Another file than the default one.", show_default=False),
+        option("--store FILE", "Another file than the default one."),
     ] = None,
     json: Json = False,
 ) -> int:
@@ -54,7 +53,7 @@ def store(
         print_json(_contents(found))
     else:
         _print(_contents(found))
-    return EXIT_HOLDS
+    return Exit.HOLDS
 
 
 def _contents(store: Store) -> StoreContents:

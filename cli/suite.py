@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import time
 from contextlib import closing
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.executors import Dask, Processes, executors
 from mmaproof.cli.matrix import chosen, verdicts
 from mmaproof.cli.operands import operands_record
-from mmaproof.cli.options import SOLVING, Json, Output, SolvingOptions, with_backend, with_options
-from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, assumed_names, complain, counted, print_json
+from mmaproof.cli.options import (
+    PER_QUESTION,
+    SOLVING,
+    Architectures,
+    DesignNames,
+    Everything,
+    SolvingOptions,
+    option,
+    with_backend,
+    with_options,
+)
+from mmaproof.cli.output import Exit, assumed_names, counted
+from mmaproof.cli.showing import SHOWING, ShowingOptions
 from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
@@ -26,30 +34,19 @@ if TYPE_CHECKING:
 
 
 @with_backend
-@with_options(without="search jobs", timeout_of="Limit for each question that is asked: 30s, 2m.")
+@with_options(without="search jobs picture explain svg figure junit bundle", timeout_of=PER_QUESTION)
 def suite(
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[DESIGN]...",
-            help="ARCHITECTURE/INSTRUCTION, may be shortened, with @parameter=value,... to change it.",
-            show_default=False,
-        ),
-    ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="All designs of the catalogue.")] = False,
-    architectures: Annotated[
-        list[str] | None,
-        typer.Option("--architecture", metavar="NAME", help="All designs of an architecture. Repeatable."),
-    ] = None,
+    names: DesignNames = None,
+    everything: Everything = False,
+    architectures: Architectures = None,
     simple: Annotated[
         bool,
-        typer.Option("--simple/--no-simple", help="Few nonzero operands, short significands; or vectors as found."),
+        option("--simple/--no-simple", "Few nonzero operands, short significands; or vectors as found."),
     ] = True,
     options: SolvingOptions = SOLVING,
     jobs: Processes = None,
     dask: Dask = None,
-    output: Output = None,
-    json: Json = False,
+    showing: ShowingOptions = SHOWING,
 ) -> int:
     """Find few vectors such that any two inequivalent designs return different results for at least one.
 
@@ -59,37 +56,33 @@ def suite(
 
     Exit status 0: every pair is proved equivalent, or separated by a vector; 3: some are neither.
     """
-    from mmaproof.designs.files import make_way
+    from mmaproof.cli.suite_text import print_suites
     from mmaproof.generators.suite import suites
-    from mmaproof.generators.vectors import write_vectors
     from mmaproof.verification.classes import groups_of
 
     started = time.monotonic()
     designs = chosen(names or [], everything, architectures or [])
-    solving = options.solving
-    limits = options.limits
-    make_way(output)
+    given: dict[str, Any] = {
+        "solving": options.solving,
+        "limits": options.limits,
+        "seed": options.seed,
+        "simple": simple,
+    }
+    showing.ready()
     with executors(dask, jobs) as (pool, at_once):
         groups = groups_of(designs, verdicts(designs, pool, at_once, options, replays=dask is not None))
-        making = suites(
-            groups, executors=pool, at_once=at_once, solving=solving, limits=limits, seed=options.seed, simple=simple
-        )
+        making = suites(groups, executors=pool, at_once=at_once, **given)
         with closing(making):
             found = list(counted(making, "kinds", len(groups)))
     found.sort(key=lambda x: groups.index(x.group))
-    if json:
-        print_json(suites_of(found, designs, time.monotonic() - started))
-    else:
-        from mmaproof.cli.suite_text import print_suites
-
-        print_suites(found, time.monotonic() - started)
-        say_assumed(designs, indent="")
-    vectors = [vector_of(x, v) for x in found for v in x.vectors]
-    if output is not None and vectors:
-        write_vectors(output, vectors)
-    elif output is not None:
-        complain(f"note: {output} is not written: there is no vector")
-    return EXIT_UNKNOWN if any(x.left for x in found) else EXIT_HOLDS
+    seconds = time.monotonic() - started
+    showing.show(
+        lambda: suites_of(found, designs, seconds),
+        lambda: print_suites(found, seconds),
+        vectors=lambda: [vector_of(x, v) for x in found for v in x.vectors],
+        about=designs,
+    )
+    return Exit.UNKNOWN if any(x.left for x in found) else Exit.HOLDS
 
 
 def vector_of(found: Suite, vector: SuiteVector) -> Vector:

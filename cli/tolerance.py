@@ -5,21 +5,21 @@ from __future__ import annotations
 from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from rich.table import Table
 
 from mmaproof.cli.assumed import say_assumed
-from mmaproof.cli.options import SOLVING, Json, SolvingOptions, Where, with_backend, with_options
-from mmaproof.cli.output import (
-    EXIT_HOLDS,
-    EXIT_UNKNOWN,
-    assumed_names,
-    print_json,
-    progress,
-    say,
-    say_table,
-    say_wrapped,
+from mmaproof.cli.options import (
+    SOLVING,
+    DistributionName,
+    Json,
+    SolvingOptions,
+    Where,
+    argument,
+    option,
+    with_backend,
+    with_options,
 )
+from mmaproof.cli.output import Exit, assumed_names, print_json, progress, say, say_table, say_wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,35 +36,18 @@ if TYPE_CHECKING:
 def tolerance(
     plan: Annotated[
         str,
-        typer.Argument(
-            metavar="PLAN",
-            help="A design, or a plan such as 'hopper/wgmma.f32.e4m3.e4m3 | promote=128 | out=bf16'.",
-            show_default=False,
-        ),
+        argument("PLAN", "A design, or a plan such as 'hopper/wgmma.f32.e4m3.e4m3 | promote=128 | out=bf16'."),
     ],
-    k: Annotated[int, typer.Option("--k", metavar="K", min=1, help="Length of the dot products.", show_default=False)],
+    k: Annotated[int, option("--k K", "Length of the dot products.", min=1)],
     where: Where = None,
     quantile: Annotated[
         float | None,
-        typer.Option("--quantile", metavar="P", help="Measure this quantile of errors of random operands, too."),
+        option("--quantile P", "Measure this quantile of errors of random operands, too."),
     ] = None,
-    confidence: Annotated[
-        float, typer.Option("--confidence", metavar="P", help="Confidence of the interval of the quantile.")
-    ] = 0.95,
-    samples: Annotated[
-        int, typer.Option("--samples", metavar="N", min=1, help="Dot products that the quantile is measured with.")
-    ] = 100_000,
-    mutants: Annotated[
-        bool, typer.Option("--mutants", help="Show with what probability tests notice seeded faults.")
-    ] = False,
-    distribution: Annotated[
-        str,
-        typer.Option(
-            "--distribution",
-            metavar="NAME",
-            help="uniform (-1..1), uniform-16, positive (0..1), normal, ootomo-yokota-1, exponents=LO..HI[,LO..HI].",
-        ),
-    ] = "normal",
+    confidence: Annotated[float, option("--confidence P", "Confidence of the interval of the quantile.")] = 0.95,
+    samples: Annotated[int, option("--samples N", "Dot products that the quantile is measured with.", min=1)] = 100_000,
+    mutants: Annotated[bool, option("--mutants", "Show with what probability tests notice seeded faults.")] = False,
+    distribution: DistributionName = "normal",
     options: SolvingOptions = SOLVING,
     json: Json = False,
 ) -> int:
@@ -104,7 +87,7 @@ def tolerance(
         if found.open_points:
             readings = "; ".join(x.words for x in found.open_points)
             say_wrapped(f"the bound is another if {readings}", "rests on: ")
-    return EXIT_HOLDS if proof.proved else EXIT_UNKNOWN
+    return Exit.HOLDS if proof.proved else Exit.UNKNOWN
 
 
 def _print(

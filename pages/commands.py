@@ -17,12 +17,12 @@ from mmaproof.pages.markdown import Page, code, escaped, fenced, slug, table
 from mmaproof.pages.schemas import alternatives, schema_rows
 
 STATUSES = {
-    output.EXIT_HOLDS: "proved, equal, all passed",
-    output.EXIT_REFUTED: "refuted, different, a vector failed",
-    output.EXIT_INPUT: "usage or input error",
-    output.EXIT_UNKNOWN: "unknown: time or memory ran out, the precondition has no model, the target is not there",
-    output.EXIT_INTERNAL: "an internal error: a defect of mmaproof, and no result",
-    output.EXIT_INTERRUPTED: "interrupted (Ctrl-C, SIGTERM)",
+    output.Exit.HOLDS: "proved, equal, all passed",
+    output.Exit.REFUTED: "refuted, different, a vector failed",
+    output.Exit.INPUT: "usage or input error",
+    output.Exit.UNKNOWN: "unknown: time or memory ran out, the precondition has no model, the target is not there",
+    output.Exit.INTERNAL: "an internal error: a defect of mmaproof, and no result",
+    output.Exit.INTERRUPTED: "interrupted (Ctrl-C, SIGTERM)",
 }
 
 

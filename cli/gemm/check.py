@@ -1,66 +1,64 @@
-"""`mmaproof gemm check`: what is exact, what overflows and what is lost in an algorithm on a unit, with proofs."""
+"""`mmaproof gemm check`: what is exact, what overflows, what is lost, and what bits depend on, with proofs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 from mmaproof.cli.assumed import say_assumed
-from mmaproof.cli.gemm.options import numbers_of, print_witnesses
-from mmaproof.cli.options import SOLVING, Explained, Json, Length, SolvingOptions, Where, with_backend, with_options
-from mmaproof.cli.output import (
-    EXIT_HOLDS,
-    EXIT_INPUT,
-    EXIT_REFUTED,
-    EXIT_UNKNOWN,
-    assumed_names,
-    complain,
-    print_json,
-    progress,
-    say,
-    say_wrapped,
+from mmaproof.cli.gemm.compare import pair_fields
+from mmaproof.cli.gemm.options import Unit, find_plan, numbers_of, print_witnesses, require_no_unit
+from mmaproof.cli.options import (
+    QUESTION,
+    SOLVING,
+    QuestionOptions,
+    SolvingOptions,
+    argument,
+    option,
+    with_backend,
+    with_options,
 )
-from mmaproof.cli.verdicts import lemma_of, print_lemmas, say_reason
+from mmaproof.cli.output import EXIT_STATUS, Exit, assumed_names, progress, say, say_table, say_wrapped
+from mmaproof.cli.showing import SHOWING, ShowingOptions
+from mmaproof.cli.verdicts import lemma_of, print_lemmas, say_reason, say_witness
 
 if TYPE_CHECKING:
-    from mmaproof.explain.answers.products import GemmChecked
+    from mmaproof.designs.design import Design
+    from mmaproof.explain.answers.products import Found, GemmChecked, PlansChecked, SlicesChecked
+    from mmaproof.gemm.answers.plan_questions import PlanCheck
+    from mmaproof.gemm.answers.verdict import AlgorithmVerdict
     from mmaproof.gemm.tolerances.check import GemmCheck
 
-EXIT_STATUS = {
-    "holds": EXIT_HOLDS,
-    "violated": EXIT_REFUTED,
-    "unknown": EXIT_UNKNOWN,
-    "vacuous": EXIT_UNKNOWN,
-}
+CATALOGUE = "catalogue"
+"""The name of all units of the catalogue."""
 
 
 @with_backend
-@with_options(keeps=True, timeout="2m")
+@with_options(
+    without="nan_codes ignore_zero_signs simplify picture output html svg figure junit bundle",
+    keeps=True,
+    timeout="2m",
+)
 def check(
     question: Annotated[
         str | None,
-        typer.Argument(metavar="[QUESTION]", help="What to ask; without it the questions are listed."),
+        argument("[QUESTION]", "What to ask; without it the questions are listed."),
     ] = None,
     names: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[ALGORITHM|PLAN...]",
-            help="A name that `mmaproof list algorithms` lists, with @parameter=value,... to change it; or plans.",
+        argument(
+            "[ALGORITHM|PLAN...]",
+            "A name that `mmaproof list algorithms` lists, with @parameter=value,... to change it; or plans.",
         ),
     ] = None,
-    unit: Annotated[
-        str | None, typer.Option("--unit", metavar="DESIGN", help="The unit that the algorithm calls.")
-    ] = None,
-    k: Length = None,
-    where: Where = None,
+    unit: Unit = None,
+    asked: QuestionOptions = QUESTION,
     below: Annotated[
         int | None,
-        typer.Option("--below", metavar="Q", min=0, max=200, help="Ask `dropped` whether 2**-Q is a bound."),
+        option("--below Q", "Ask `dropped` whether 2**-Q is a bound.", min=0, max=200),
     ] = None,
     options: SolvingOptions = SOLVING,
-    explained: Explained = False,
-    json: Json = False,
+    showing: ShowingOptions = SHOWING,
 ) -> int:
     """Find out what is exact, what overflows and what is lost in an algorithm on a unit, or what a plan depends on.
 
@@ -69,65 +67,64 @@ def check(
     an algorithm alone. Exit status 0: found and proved; 1: it does not hold, or
     what was stated (--where, --below) is violated, with a witness; 3: unknown.
     """
-    from mmaproof.cli.gemm.check_plans import check_plan_question
-    from mmaproof.cli.gemm.check_slices import check_slices_of_units, is_of_units
-    from mmaproof.cli.gemm.options import find_plan, require_no_unit
     from mmaproof.designs.errors import InputError, did_you_mean
     from mmaproof.explain.answers.products import Questions
     from mmaproof.gemm.answers.plan_questions import PLAN_QUESTIONS
-    from mmaproof.gemm.programs.named import is_plan
-    from mmaproof.gemm.tolerances.check import QUESTIONS, check_algorithm
-    from mmaproof.properties.preconditions import parse_precondition
+    from mmaproof.gemm.tolerances.check import QUESTIONS
 
-    questions = QUESTIONS | PLAN_QUESTIONS
+    questions, named = QUESTIONS | PLAN_QUESTIONS, names or []
     if question is None:
-        if json:
-            print_json(Questions(questions=questions))
-        else:
-            for name, what in questions.items():
-                say_wrapped(what, f"{name:<16}  ")
-        return EXIT_HOLDS
+        showing.show(Questions(questions=questions), lambda: print_questions(questions))
+        return Exit.HOLDS
     if question not in questions:
         known = list(questions)
         raise InputError(f"unknown question {question!r}: one of {', '.join(known)}{did_you_mean(question, known)}")
-    meant = [parse_precondition(w) for w in where or ()]
     if question in PLAN_QUESTIONS:
-        return check_plan_question(question, names or [], unit, k, meant, below, options, explained, json)
-    if question == "slices" and unit is None and is_of_units(names or []) and not any("|" in x for x in names or ()):
-        if k is not None or meant or below is not None:
+        if below is not None:
+            raise InputError(f"--below means nothing to {question}")
+        return check_plans(question, named, unit, asked, options, showing)
+    if question == "slices" and unit is None and is_of_units(named):
+        if asked.k is not None or asked.where or below is not None:
             raise InputError("slices of units take none of --k, --where and --below")
-        return check_slices_of_units(names or [], options, explained, json)
-    program = names[0] if names and len(names) == 1 else None
+        return check_slices(named, options, showing)
+    return check_program(question, named, unit, below, asked, options, showing)
+
+
+def print_questions(questions: Mapping[str, str]) -> None:
+    """Print what can be asked."""
+    for name, what in questions.items():
+        say_wrapped(what, f"{name:<16}  ")
+
+
+def check_program(
+    question: str,
+    names: Sequence[str],
+    unit: str | None,
+    below: int | None,
+    asked: QuestionOptions,
+    options: SolvingOptions,
+    showing: ShowingOptions,
+) -> int:
+    """Answer a question about an algorithm or the plan of one, print the answer, and return the exit status."""
+    from mmaproof.designs.errors import InputError
+    from mmaproof.gemm.programs.named import is_plan
+    from mmaproof.gemm.tolerances.check import check_algorithm
+
+    where = asked.preconditions()
+    program = names[0] if len(names) == 1 else None
     if program is not None and is_plan(program):
         require_no_unit(program, unit)
     elif program is None or unit is None:
         missing = "one ALGORITHM" if program is None else "--unit DESIGN"
-        complain(f"error: {missing} is missing: mmaproof gemm check {question} ALGORITHM --unit DESIGN")
-        return EXIT_INPUT
+        raise InputError(f"{missing} is missing: mmaproof gemm check {question} ALGORITHM --unit DESIGN")
     plan = find_plan(program, unit)
     with progress(f"checking {question} of {plan.title}"):
-        done = check_algorithm(
-            question,
-            plan,
-            solver=options.solving,
-            limits=options.limits,
-            k=k,
-            where=meant,
-            below=below,
-            budget=options.budget,
-            seed=options.seed,
-        )
-    return _shown(done, explained, json)
-
-
-def _shown(done: GemmCheck, explained: bool, json: bool) -> int:
-    """Print an answer and return the exit status."""
+        done = check_algorithm(question, plan, **options.means, k=asked.k, where=where, below=below)
     answer = checked(done)
-    if json:
-        print_json(answer)
-    else:
-        print_check(done, answer, explained)
-        say_assumed([done.unit])
+    where_text = "".join(f"where {p}; " for p in done.where)
+    lines = [f"{where_text}{done.seconds:.2f} s in all", *done.finding.details]
+    head = f"{done.verdict}: {done.question} of {done.plan.title}"
+    showing.show(answer, lambda: print_found(head, done.finding, answer, lines, [done.unit], showing))
     return EXIT_STATUS[done.verdict]
 
 
@@ -141,21 +138,172 @@ def checked(done: GemmCheck) -> GemmChecked:
         algorithm=done.plan.label,
         unit=done.unit.name,
         where=[str(p) for p in done.where],
-        witnesses=[numbers_of(w) for w in done.finding.witnesses],
-        lemmas=[lemma_of(x) for x in done.finding.lemmas],
+        **shown_fields(done.finding),
         assumed=assumed_names([done.unit]),
     )
 
 
-def print_check(done: GemmCheck, answer: GemmChecked, explained: bool) -> None:
-    """Print the answer for a person."""
-    finding = done.finding
-    say(f"{done.verdict}: {done.question} of {done.plan.title}")
-    say_wrapped(finding.conclusion, "  ")
-    where = "".join(f"where {p}; " for p in done.where)
-    say(f"  {where}{done.seconds:.2f} s in all")
-    for line in finding.details:
-        say(f"  {line}")
-    print_lemmas(answer.lemmas, finding.conclusion, whole=explained)
+def shown_fields(verdict: AlgorithmVerdict) -> dict[str, Any]:
+    """Return witnesses and lemmas as fields."""
+    return {
+        "witnesses": [numbers_of(w) for w in verdict.witnesses],
+        "lemmas": [lemma_of(x) for x in verdict.lemmas],
+    }
+
+
+def print_found(
+    head: str,
+    verdict: AlgorithmVerdict,
+    answer: Any,
+    lines: Sequence[str],
+    units: Sequence[Design],
+    showing: ShowingOptions,
+) -> None:
+    """Print a verdict for a person: a first line, the conclusion, ``lines``, lemmas and witnesses."""
+    say(head)
+    say_wrapped(verdict.conclusion, "  ")
+    for line in lines:
+        say_wrapped(line, "  ")
+    print_lemmas(answer.lemmas, verdict.conclusion, whole=showing.explain)
     say_reason(answer)
-    print_witnesses(finding.witnesses)
+    print_witnesses(verdict.witnesses)
+    say_assumed(units)
+
+
+def check_plans(
+    question: str,
+    names: Sequence[str],
+    unit: str | None,
+    asked: QuestionOptions,
+    options: SolvingOptions,
+    showing: ShowingOptions,
+) -> int:
+    """Answer a question about plans, or all plans of a selection, print the answer, and return the exit status."""
+    from mmaproof.designs.errors import InputError
+    from mmaproof.gemm.answers.plan_questions import check_plans as decide
+    from mmaproof.gemm.programs.presets import load_selections
+    from mmaproof.verification.means import Means
+
+    if not names:
+        raise InputError(f"a PLAN is missing: mmaproof gemm check {question} PLAN")
+    where, selections = asked.preconditions(), load_selections()
+    expanded = [[plan for _, plan in selections[x].plans] if x in selections else [x] for x in names]
+    plans = [find_plan(x, unit) for held in expanded for x in held]
+    means = Means(options.solving, options.limits, options.budget, options.seed)
+    with progress(f"checking {question}"):
+        done = decide(question, plans, means, k=asked.k, where=where)
+    answer = plans_checked(done)
+    showing.show(answer, lambda: print_plans(done, answer, showing))
+    return EXIT_STATUS[answer.verdict]
+
+
+def plans_checked(done: PlanCheck) -> PlansChecked:
+    """Return the answer about plans."""
+    from mmaproof.explain.answers.products import PlansChecked, PlansPair
+    from mmaproof.verification.check import WORDS
+
+    return PlansChecked.taken(
+        done,
+        verdict=WORDS[done.status],
+        plans=[x.name for x in done.plans],
+        comparisons=[PlansPair(**pair_fields(x)) for x in done.comparisons],
+        assumed=assumed_names(x.unit for x in done.plans),
+    )
+
+
+def print_plans(done: PlanCheck, answer: PlansChecked, showing: ShowingOptions) -> None:
+    """Print the answer about plans for a person."""
+    say(f"{answer.verdict}: {done.question}")
+    for name in answer.plans:
+        say(f"  {name}")
+    say_wrapped(f"{done.conclusion} (k = {done.k}, {done.seconds:.2f} s in all)", "  ")
+    for x in done.comparisons if showing.explain else ():
+        say_wrapped(f"{x.verdict}: {x.question.plans[1].name}, by {x.answer.origin}", "    ")
+    say_reason(answer)
+    if done.comparison is not None:
+        say_witness(pair_fields(done.comparison)["witness"], done.comparison.question.d_format)
+    say_assumed(x.unit for x in done.plans)
+
+
+def is_of_units(names: Sequence[str]) -> bool:
+    """Return whether names are those of units, or of all of the catalogue."""
+    from mmaproof.designs.design import is_unit_name
+
+    return bool(names) and all((is_unit_name(x) or x == CATALOGUE) and "|" not in x for x in names)
+
+
+def check_slices(names: Sequence[str], options: SolvingOptions, showing: ShowingOptions) -> int:
+    """Find the slices of some units, print them, and return the exit status."""
+    from mmaproof.gemm.answers.unit_slices import check_unit_slices
+    from mmaproof.gemm.answers.verdict import Asked
+    from mmaproof.smt.solving.verdict import Status
+    from mmaproof.verification.means import Means
+
+    found: list[tuple[Design, AlgorithmVerdict]] = []
+    known: dict[Any, AlgorithmVerdict] = {}
+    solving = options.solving
+    for unit in _units(names):
+        # units of several architectures add alike
+        alike = (unit.signature, unit.chain, unit.step, unit.k)
+        if alike not in known:
+            with progress(f"slices of {unit.name}"):
+                means = Means(solving, options.limits, options.budget, options.seed)
+                known[alike] = check_unit_slices(unit, Asked(means))
+        found.append((unit, known[alike]))
+    showing.show(lambda: slices_checked(found), lambda: print_slices(found, showing))
+    return Exit.HOLDS if all(x.status is Status.PROVED for _, x in found) else Exit.UNKNOWN
+
+
+def _units(names: Sequence[str]) -> list[Design]:
+    """Return the units; of the catalogue those that differ in what they add."""
+    from mmaproof.designs.catalogue import find_design, load_catalogue
+
+    if CATALOGUE not in names:
+        return [find_design(x) for x in names]
+    found: dict[Any, Design] = {}
+    for unit in load_catalogue().designs.values():
+        found.setdefault((unit.architecture, unit.signature, unit.chain, unit.step), unit)
+    return list(found.values())
+
+
+def slices_checked(found: Sequence[tuple[Design, AlgorithmVerdict]]) -> SlicesChecked:
+    """Return the slices of units as an answer."""
+    from mmaproof.explain.answers.products import SlicesChecked
+
+    units = [_found(*x) for x in found]
+    return SlicesChecked(question="slices", units=units, assumed=assumed_names(x for x, _ in found))
+
+
+def _found(unit: Design, verdict: AlgorithmVerdict) -> Found:
+    from mmaproof.explain.answers.products import Found
+    from mmaproof.verification.check import WORDS
+
+    return Found.taken(verdict, unit=unit.name, verdict=WORDS[verdict.status], **shown_fields(verdict))
+
+
+def print_slices(found: Sequence[tuple[Design, AlgorithmVerdict]], showing: ShowingOptions) -> None:
+    """Print the slices of one unit in full, of several as a table."""
+    if len(found) > 1:
+        _print_table(found)
+        say_assumed(x for x, _ in found)
+        return
+    for unit, verdict in found:
+        answer = _found(unit, verdict)
+        print_found(f"{answer.verdict}: slices of {unit.name}", verdict, answer, verdict.details, [unit], showing)
+
+
+def _print_table(found: Sequence[tuple[Design, AlgorithmVerdict]]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False)
+    for column in ("unit", "exact up to", "bits", "K", "inexact at K"):
+        table.add_column(column, justify="left" if column == "unit" else "right", no_wrap=column == "unit")
+    for unit, verdict in found:
+        values = verdict.values
+        cells = ["-", "-", "-", verdict.reason or ""]
+        if values:
+            bits = str(values["bits"])
+            cells = [str(values["most"]), bits, str(values["longest"][bits]), str(values["inexact_at"][bits])]
+        table.add_row(*map(Text, (unit.name, *cells)))
+    say_table(table)

@@ -1,42 +1,29 @@
-"""`mmaproof gemm compare`: two algorithms by their errors against the exact result."""
+"""`mmaproof gemm compare`: two plans bit for bit, or by their errors against the exact result."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING, Annotated, Any
 
 from mmaproof.cli.gemm.options import AlgorithmName, Unit
 from mmaproof.cli.gemm.run import error_fields
 from mmaproof.cli.operands import operand_lines
-from mmaproof.cli.options import QUESTION, SOLVING, QuestionOptions, SolvingOptions, with_backend, with_options
-from mmaproof.cli.output import (
-    EXIT_HOLDS,
-    EXIT_REFUTED,
-    EXIT_UNKNOWN,
-    assumed_names,
-    progress,
-    say,
-)
+from mmaproof.cli.options import QUESTION, SOLVING, QuestionOptions, SolvingOptions, option, with_backend, with_options
+from mmaproof.cli.output import EXIT_STATUS, assumed_names, progress, say
 from mmaproof.cli.showing import SHOWING, ShowingOptions
-from mmaproof.cli.verdicts import asked, decided, say_decided, witness_fields
+from mmaproof.cli.verdicts import asked, decided, say_decided, say_witness, witness_fields
 from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
-    from mmaproof.explain.answers.products import ErrorsCompared
-    from mmaproof.gemm.answers.compare import ErrorComparison
+    from mmaproof.designs.element import Operands
+    from mmaproof.explain.answers.products import ErrorsCompared, PlansCompared
+    from mmaproof.gemm.answers.compare import ErrorComparison, PlanComparison
+    from mmaproof.gemm.programs import Plan
     from mmaproof.generators.vectors import Vector
 
 MOST_DIGITS = 40
 """Characters of a factor."""
-
-EXIT_STATUS = {
-    "never larger": EXIT_HOLDS,
-    "larger": EXIT_REFUTED,
-    "unknown": EXIT_UNKNOWN,
-    "vacuous": EXIT_UNKNOWN,
-}
 
 
 @with_backend
@@ -51,19 +38,12 @@ def compare(
     unit: Unit = None,
     second_unit: Annotated[
         str | None,
-        typer.Option(
-            "--second-unit",
-            metavar="DESIGN",
-            help="That of the second algorithm, if it is another.",
-            show_default=False,
-        ),
+        option("--second-unit DESIGN", "That of the second algorithm, if it is another."),
     ] = None,
     question: QuestionOptions = QUESTION,
-    by: Annotated[
-        str, typer.Option("--by", metavar="FACTOR", help="Ask for an error at least so many times as large: 8, 3/2.")
-    ] = "1",
+    by: Annotated[str, option("--by FACTOR", "Ask for an error at least so many times as large: 8, 3/2.")] = "1",
     errors: Annotated[
-        bool, typer.Option("--errors", help="Of plans: ask for the larger error, not whether their bits are equal.")
+        bool, option("--errors", "Of plans: ask for the larger error, not whether their bits are equal.")
     ] = False,
     options: SolvingOptions = SOLVING,
     showing: ShowingOptions = SHOWING,
@@ -76,7 +56,6 @@ def compare(
     the result's format. Exit status 1: they differ, or the error of the first is larger, on the operands shown; 0:
     equal, or never larger (proved); 3: unknown or vacuous.
     """
-    from mmaproof.cli.gemm.compare_plans import compare_bits
     from mmaproof.cli.gemm.options import find_plan, find_plans, require_no_unit
     from mmaproof.designs.errors import InputError
     from mmaproof.gemm.answers.compare import compare_errors
@@ -184,17 +163,94 @@ def print_comparison(done: ErrorComparison, answer: ErrorsCompared, explain: boo
     for x in done.outcomes:
         fmt = x.plan.formats[3]
         say(f"  d = {fmt.hex(x.d)} = {pattern_value(fmt, x.d)}, error {x.error_text}: {x.plan.label}")
-    if explain:
-        print_explanations(done)
+    print_operations(done.operands if explain else [])
 
 
-def print_explanations(done: ErrorComparison) -> None:
-    """Print every operation of both plans on the witness."""
+def print_operations(operands: Iterable[tuple[Plan, Operands]]) -> None:
+    """Print every operation of plans on their operands."""
     from mmaproof.gemm.answers.run import explanation
     from mmaproof.gemm.programs.evaluate import trace
 
-    for plan, operands in done.operands:
-        say("")
-        say(plan.label)
-        for line in explanation(trace(plan, operands)):
+    for plan, given in operands:
+        say(f"\n{plan.label}")
+        for line in explanation(trace(plan, given)):
             say(f"  {line}")
+
+
+def compare_bits(
+    plans: tuple[Plan, Plan],
+    question: QuestionOptions,
+    options: SolvingOptions,
+    showing: ShowingOptions,
+) -> int:
+    """Compare two plans bit by bit, print the verdict, and return the exit status."""
+    from mmaproof.explain.answers.products import PlansCompared
+    from mmaproof.gemm.answers.compare import compare_plans
+    from mmaproof.gemm.questions.finite_operands import shaped_for
+
+    given = options.means
+    showing.ready(options.keep_lemmas)
+    with progress(f"comparing {plans[0].name} and {plans[1].name}"):
+        done = compare_plans(*plans, k=question.k, where=question.preconditions(), **given)
+    units = [x.unit for x in plans]
+    claim = f"{plans[0].name} and {plans[1].name} return the same bits"
+    status, bundle = showing.bundled(
+        {claim: done.answer},
+        claim,
+        units,
+        options,
+        EXIT_STATUS[done.verdict],
+        shaped_for(plans[0], plans[0].formats[:3]),
+    )
+    answer = PlansCompared(**pair_fields(done), assumed=assumed_names(units), bundle=bundle)
+    showing.show(answer, lambda: print_bits(done, answer, showing.explain), vectors=lambda: bits_vectors(done))
+    return status
+
+
+def bits_vectors(done: PlanComparison) -> list[Vector]:
+    """Return the witness as a vector for a file, if there is one."""
+    from mmaproof.generators.vectors import Vector
+
+    first, second = done.question.plans
+    if done.answer.witness is None:
+        return []
+    return [
+        Vector(
+            done.answer.witness,
+            first.formats,
+            {plan.name: d for plan, d in done.outputs},
+            scale_format=done.question.scale_format,
+            why=f"{first.name} and {second.name} return different bits",
+            origin=done.answer.origin,
+            version=tool_version(),
+        )
+    ]
+
+
+def pair_fields(done: PlanComparison) -> dict[str, Any]:
+    """Return the verdict on two plans as fields."""
+    from mmaproof.explain.answers.answer import ABSENT
+    from mmaproof.explain.answers.parts import Witness
+
+    question, answer = done.question, done.answer
+    outputs = {plan.name: d for plan, d in done.outputs}
+    shown = None if answer.witness is None else witness_fields(question, answer.witness, outputs, question.d_format)
+    return {
+        "verdict": done.verdict,
+        "plans": [x.name for x in question.plans],
+        **asked(question),
+        **decided(answer),
+        "witness": ABSENT if shown is None else Witness(**shown),
+    }
+
+
+def print_bits(done: PlanComparison, answer: PlansCompared, explain: bool) -> None:
+    """Print the verdict for a person."""
+    question, witness = done.question, done.answer.witness
+    say(f"{done.verdict}: {question.plans[0].name}")
+    say(f"  and {question.plans[1].name}")
+    say_decided(answer, [x.unit for x in question.plans], "", whole=explain)
+    if witness is None:
+        return
+    say_witness(answer.witness, question.d_format)
+    print_operations([(x, witness) for x in question.plans] if explain else [])

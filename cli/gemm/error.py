@@ -9,23 +9,21 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.executors import Dask, runner
 from mmaproof.cli.gemm.options import Unit
-from mmaproof.cli.options import SOLVING, Json, SolvingOptions, askable, with_backend, with_options
-from mmaproof.cli.output import (
-    EXIT_HOLDS,
-    EXIT_UNKNOWN,
-    assumed_names,
-    counted,
-    print_json,
-    progress,
-    say,
-    say_table,
-    say_wrapped,
+from mmaproof.cli.options import (
+    SOLVING,
+    DistributionName,
+    Json,
+    SolvingOptions,
+    argument,
+    askable,
+    option,
+    with_backend,
+    with_options,
 )
+from mmaproof.cli.output import Exit, assumed_names, counted, print_json, progress, say, say_table, say_wrapped
 from mmaproof.cli.showing import moved
 
 if TYPE_CHECKING:
@@ -47,47 +45,35 @@ MEANINGS = {
 def error(
     names: Annotated[
         list[str],
-        typer.Argument(
-            metavar="ALGORITHM|PLAN...",
-            help="Names that `mmaproof list algorithms` lists, with @parameter=value,... to change one; or plans.",
-            show_default=False,
+        argument(
+            "ALGORITHM|PLAN...",
+            "Names that `mmaproof list algorithms` lists, with @parameter=value,... to change one; or plans.",
         ),
     ],
     k: Annotated[
         str,
-        typer.Option("--k", metavar="N[,N...]", help="Sizes of square matrices, the lengths of the dot products."),
+        option("--k N[,N...]", "Sizes of square matrices, the lengths of the dot products."),
     ],
     unit: Unit = None,
-    distribution: Annotated[
-        str,
-        typer.Option(
-            "--distribution",
-            metavar="NAME",
-            help="uniform (-1..1), uniform-16, positive (0..1), normal, ootomo-yokota-1, exponents=LO..HI[,LO..HI].",
-        ),
-    ] = "uniform",
+    distribution: DistributionName = "uniform",
     reference: Annotated[
         str,
-        typer.Option("--reference", metavar="NAME", help="What results are compared with: exact, fp32 or rounded."),
+        option("--reference NAME", "What results are compared with: exact, fp32 or rounded."),
     ] = "exact",
-    rows: Annotated[int, typer.Option("--rows", metavar="N", min=1, help="Rows of A that are drawn.")] = 32,
-    columns: Annotated[int, typer.Option("--columns", metavar="N", min=1, help="Columns of B that are drawn.")] = 32,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the matrices.", min=0)] = 0,
+    rows: Annotated[int, option("--rows N", "Rows of A that are drawn.", min=1)] = 32,
+    columns: Annotated[int, option("--columns N", "Columns of B that are drawn.", min=1)] = 32,
+    seed: Annotated[int, option("--seed N", "Seed of the matrices.", min=0)] = 0,
     bound: Annotated[
-        bool, typer.Option("--bound/--no-bound", help="Show the proved bound of the errors: it takes a solver.")
+        bool, option("--bound/--no-bound", "Show the proved bound of the errors: it takes a solver.")
     ] = True,
     options: SolvingOptions = SOLVING,
     dask: Dask = None,
     figure: Annotated[
         Path | None,
-        typer.Option("--figure", metavar="FILE", help="Draw error against N: a .svg, .pdf or .png file."),
+        option("--figure FILE", "Draw error against N: a .svg, .pdf or .png file."),
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", hidden=True, callback=moved("-o", "--figure"))
-    ] = None,
-    as_csv: Annotated[
-        Path | None, typer.Option("--csv", metavar="FILE", help="Write the errors as comma-separated values.")
-    ] = None,
+    output: Annotated[Path | None, option("-o --output", hidden=True, callback=moved("-o", "--figure"))] = None,
+    as_csv: Annotated[Path | None, option("--csv FILE", "Write the errors as comma-separated values.")] = None,
     json: Json = False,
 ) -> int:
     """Measure the errors of algorithms or of plans on random matrices, beside a bound that is proved.
@@ -135,7 +121,7 @@ def error(
         against = "the exact product" if of_plans else found.reference.value
         title = f"{drawn.what}, against {against}"
         write_picture(figure, found.points, title if name == "plans" else f"{name}, {title}")
-    return EXIT_UNKNOWN if found.undecided else EXIT_HOLDS
+    return Exit.UNKNOWN if found.undecided else Exit.HOLDS
 
 
 def _show(

@@ -2,22 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from mmaproof.cli.options import Json, Seed, with_backend
-from mmaproof.cli.output import (
-    EXIT_HOLDS,
-    EXIT_REFUTED,
-    EXIT_UNKNOWN,
-    assumed_names,
-    complain,
-    print_json,
-    progress,
-    say,
-    say_wrapped,
-)
+from mmaproof.cli.options import Json, Seed, argument, option, with_backend
+from mmaproof.cli.output import Exit, assumed_names, complain, print_json, progress, say, say_wrapped
 
 if TYPE_CHECKING:
     from mmaproof.designs.formats import Format
@@ -36,45 +24,32 @@ _LEADS = {
 }
 
 
-def _size(name: str, what: str) -> Any:
-    return typer.Option(name, metavar="N", min=1, help=what, show_default=False)
-
-
 @with_backend
 def identify(
     target: Annotated[
         str,
-        typer.Argument(
-            metavar="TARGET",
-            help="python:MODULE:FUNCTION, process:COMMAND, or files:A.npy,B.npy,D.npy[,SA.npy,SB.npy] "
-            "(scales of blocks).",
-            show_default=False,
+        argument(
+            "TARGET",
+            "python:MODULE:FUNCTION, process:COMMAND, or files:A.npy,B.npy,D.npy[,SA.npy,SB.npy] (scales of blocks).",
         ),
     ],
     interface: Annotated[
         str,
-        typer.Option(
-            "--interface",
-            metavar="D.A.B[.SCALE]",
-            help="Formats as in names of instructions: f32.f32.f32, f32.bf16.bf16, f32.e4m3.e4m3.ue8m0.",
+        option(
+            "--interface D.A.B[.SCALE]",
+            "Formats as in names of instructions: f32.f32.f32, f32.bf16.bf16, f32.e4m3.e4m3.ue8m0.",
         ),
     ] = "f32.f32.f32",
-    m: Annotated[int | None, _size("--m", "Rows of a and d.")] = None,
-    n: Annotated[int | None, _size("--n", "Columns of b and d.")] = None,
-    k: Annotated[int | None, _size("--k", "Columns of a and rows of b.")] = None,
-    plans: Annotated[
-        list[str] | None, typer.Option("--plan", metavar="PLAN", help="A plan to be tried first.", show_default=False)
-    ] = None,
+    m: Annotated[int | None, option("--m N", "Rows of a and d.", min=1)] = None,
+    n: Annotated[int | None, option("--n N", "Columns of b and d.", min=1)] = None,
+    k: Annotated[int | None, option("--k N", "Columns of a and rows of b.", min=1)] = None,
+    plans: Annotated[list[str] | None, option("--plan PLAN", "A plan to be tried first.")] = None,
     seed: Seed = 0,
-    timeout: Annotated[
-        str, typer.Option("--timeout", metavar="TIME", help="For the search and the validation: 60s, 5m.")
-    ] = "2m",
+    timeout: Annotated[str, option("--timeout TIME", "For the search and the validation: 60s, 5m.")] = "2m",
     validate: Annotated[
-        int, typer.Option("--validate", metavar="N", min=1, help="Outputs of the validation with fresh operands.")
+        int, option("--validate N", "Outputs of the validation with fresh operands.", min=1)
     ] = 1_000_000,
-    silence: Annotated[
-        str, typer.Option("--silence", metavar="TIME", help="How long a process may take for one product.")
-    ] = "60s",
+    silence: Annotated[str, option("--silence TIME", "How long a process may take for one product.")] = "60s",
     json: Json = False,
 ) -> int:
     """Find out how a kernel multiplies matrices: in which order it adds, in which blocks of k, and on which unit.
@@ -108,8 +83,8 @@ def identify(
     if outcome.problem is not None:
         complain(f"error: {outcome.problem}")
     if outcome.problem is not None or outcome.late or (outcome.recorded and outcome.found):
-        return EXIT_UNKNOWN
-    return EXIT_HOLDS if outcome.found else EXIT_REFUTED
+        return Exit.UNKNOWN
+    return Exit.HOLDS if outcome.found else Exit.REFUTED
 
 
 def _formats(text: str) -> tuple[Format, Format, Format, Format | None]:

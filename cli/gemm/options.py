@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from mmaproof.cli import completion
+from mmaproof.cli.options import argument, option
 from mmaproof.cli.output import say
 
 if TYPE_CHECKING:
@@ -20,17 +19,17 @@ if TYPE_CHECKING:
 
 AlgorithmName = Annotated[
     str,
-    typer.Argument(
-        metavar="ALGORITHM|PLAN",
-        help="A name that `mmaproof list algorithms` lists, with @parameter=value,... to change it; or a plan: "
-        "a preset of `mmaproof list plans`, a unit and settings ('UNIT | split-k=4'), or a TOML file.",
-        show_default=False,
+    argument(
+        "ALGORITHM|PLAN",
+        "A name that `mmaproof list algorithms` lists, with @parameter=value,... to change "
+        "it; or a plan: a preset of `mmaproof list plans`, a unit and settings ('UNIT | "
+        "split-k=4'), or a TOML file.",
         autocompletion=completion.programs,
     ),
 ]
 Unit = Annotated[
     str | None,
-    typer.Option("--unit", metavar="DESIGN", help="The unit that an algorithm calls.", show_default=False),
+    option("--unit DESIGN", "The unit that an algorithm calls."),
 ]
 
 

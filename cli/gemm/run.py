@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from mmaproof.cli.assumed import say_assumed, say_open_points
 from mmaproof.cli.gemm.options import AlgorithmName, Unit
-from mmaproof.cli.operands import operands_record, parse_patterns
-from mmaproof.cli.options import with_options
-from mmaproof.cli.output import EXIT_HOLDS, assumed_names, say
+from mmaproof.cli.operands import OperandOptions, operands_record, parse_patterns
+from mmaproof.cli.options import option, with_options
+from mmaproof.cli.output import Exit, assumed_names, say
 from mmaproof.cli.showing import SHOWING, ShowingOptions
 
 if TYPE_CHECKING:
@@ -18,25 +16,17 @@ if TYPE_CHECKING:
     from mmaproof.gemm.answers.run import GemmRun
 
 
-_PATTERNS = "numbers or bit patterns, separated by commas: 1.5,2^-3,0x3f800000,..."
-
-
 @with_options(
     without="picture output junit bundle",
+    c="0x0",
     helps={"explain": "Show the splits, each call of the unit, each addition outside it."},
 )
 def run(
     algorithm: AlgorithmName,
-    a: Annotated[str, typer.Option("--a", metavar="LIST", help=f"Elements of a, {_PATTERNS}")],
-    b: Annotated[str, typer.Option("--b", metavar="LIST", help="Elements of b, likewise.")],
-    c: Annotated[str, typer.Option("--c", metavar="NUMBER", help="The accumulator.")] = "0x0",
-    scale_a: Annotated[
-        str | None, typer.Option("--scale-a", metavar="LIST", help="Of a plan with scales: those of the blocks of a.")
-    ] = None,
-    scale_b: Annotated[str | None, typer.Option("--scale-b", metavar="LIST", help="Those of b.")] = None,
+    given: OperandOptions,
     factors: Annotated[
         str | None,
-        typer.Option("--factors", metavar="LIST", help="Of a plan with rescale=N:operand: patterns of fp32, in order."),
+        option("--factors LIST", "Of a plan with rescale=N:operand: patterns of fp32, in order."),
     ] = None,
     unit: Unit = None,
     showing: ShowingOptions = SHOWING,
@@ -58,7 +48,8 @@ def run(
     if named:
         require_no_unit(algorithm, unit)
     plan = find_plan(algorithm, unit)
-    scales, others = (scale_a, scale_b), (scale_a or "", scale_b or "", factors or "")
+    scales = given.scale_a, given.scale_b
+    texts = given.a, given.b, given.c, *(x or "" for x in (*scales, factors))
     if not named and (scales != (None, None) or factors is not None):
         raise InputError(f"--scale-a, --scale-b and --factors are operands of plans, and {algorithm} is an algorithm")
     scale, fp32 = plan.scale_format, find_format("fp32")
@@ -66,7 +57,7 @@ def run(
         raise OperandError(f"{plan.name} has no scales: leave --scale-a and --scale-b out")
     of_columns = *plan.formats[:3], scale or fp32, scale or fp32, fp32
     names = "a", "b", "c", "scale-a", "scale-b", "factors"
-    columns = [parse_patterns(*x) for x in zip(names, (a, b, c, *others), of_columns, strict=True)]
+    columns = [parse_patterns(*x) for x in zip(names, texts, of_columns, strict=True)]
     operands = Operands(columns[0], columns[1], only_c(columns[2]), columns[3], columns[4])
     showing.ready()
     done = run_gemm(plan, operands, factors=columns[5])
@@ -79,7 +70,7 @@ def run(
         ulps = None if done.ulps is None else float(done.ulps)
         answer = AlgorithmRun(algorithm=plan.label, unit=plan.unit.name, **element, ulps=ulps)
     showing.show(answer, lambda: print_run(done, showing.explain), done.pictures)
-    return EXIT_HOLDS
+    return Exit.HOLDS
 
 
 def only_c(patterns: tuple[int, ...]) -> int:

@@ -5,31 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from mmaproof.cli.options import argument, option
 from mmaproof.cli.output import complain, progress
 
 
 def init(
-    sources: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="Sources: .v, .sv, .vhd, .vhdl.", show_default=False)
-    ],
-    top: Annotated[str, typer.Option("--top", metavar="M", help="The top module.", show_default=False)],
-    design: Annotated[
-        str | None, typer.Option("--design", metavar="DESIGN", help="What it is meant to be.", show_default=False)
-    ] = None,
-    include: Annotated[
-        list[Path] | None, typer.Option("-I", "--include", metavar="FOLDER", help="Where files are included from.")
-    ] = None,
-    define: Annotated[
-        list[str] | None, typer.Option("-D", "--define", metavar="NAME=VALUE", help="A macro. Repeatable.")
-    ] = None,
+    sources: Annotated[list[Path], argument("FILE...", "Sources: .v, .sv, .vhd, .vhdl.")],
+    top: Annotated[str, option("--top M", "The top module.")],
+    design: Annotated[str | None, option("--design DESIGN", "What it is meant to be.")] = None,
+    include: Annotated[list[Path] | None, option("-I --include FOLDER", "Where files are included from.")] = None,
+    define: Annotated[list[str] | None, option("-D --define NAME=VALUE", "A macro. Repeatable.")] = None,
     parameter: Annotated[
-        list[str] | None, typer.Option("-G", "--parameter", metavar="NAME=VALUE", help="Of the top module. Repeatable.")
+        list[str] | None, option("-G --parameter NAME=VALUE", "Of the top module. Repeatable.")
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="UNIT.toml", help="The file to write; default: print it.")
-    ] = None,
+    output: Annotated[Path | None, option("-o --output UNIT.toml", "The file to write; default: print it.")] = None,
 ) -> None:
     """Write a first map of a module: which ports may be operands, constants and the clock. Check every line of it."""
     from mmaproof.designs.catalogue import find_design

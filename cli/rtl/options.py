@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from mmaproof.cli.options import argument
 
 UnitPath = Annotated[
     Path,
-    typer.Argument(
-        metavar="UNIT.toml",
-        help="The map of a unit: sources, top module, and which ports are operands. `mmaproof rtl init` writes one.",
-        show_default=False,
+    argument(
+        "UNIT.toml",
+        "The map of a unit: sources, top module, and which ports are operands. `mmaproof rtl init` writes one.",
     ),
 ]

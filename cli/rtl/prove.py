@@ -7,20 +7,19 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from mmaproof.cli.compare import differing_fields, pictures_of, witness_vector
 from mmaproof.cli.operands import operand_lines
-from mmaproof.cli.options import QUESTION, SOLVING, QuestionOptions, SolvingOptions, with_backend, with_options
-from mmaproof.cli.output import (
-    EXIT_HOLDS,
-    EXIT_REFUTED,
-    EXIT_UNKNOWN,
-    assumed_names,
-    progress,
-    say,
-    say_wrapped,
+from mmaproof.cli.options import (
+    QUESTION,
+    SOLVING,
+    QuestionOptions,
+    SolvingOptions,
+    argument,
+    option,
+    with_backend,
+    with_options,
 )
+from mmaproof.cli.output import EXIT_STATUS, assumed_names, progress, say, say_wrapped
 from mmaproof.cli.rtl.junit import Case, write_junit
 from mmaproof.cli.rtl.options import UnitPath
 from mmaproof.cli.showing import SHOWING, ShowingOptions, draw
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 
 WORDS = {"equivalent": "equal", "different": "different", "unknown": "unknown", "vacuous": "vacuous"}
 """What the verdicts of a comparison are called here."""
-EXIT_STATUS = {"equal": EXIT_HOLDS, "different": EXIT_REFUTED, "unknown": EXIT_UNKNOWN, "vacuous": EXIT_UNKNOWN}
 NETS = 1
 """How many of the nets that differ are listed without --explain."""
 TIMEOUT = "10m"
@@ -76,14 +74,12 @@ def prove(
     path: UnitPath,
     design: Annotated[
         str | None,
-        typer.Argument(
-            metavar="[DESIGN]", help="What it is meant to be; default what UNIT.toml says.", show_default=False
-        ),
+        argument("[DESIGN]", "What it is meant to be; default what UNIT.toml says."),
     ] = None,
     question: QuestionOptions = QUESTION,
     options: SolvingOptions = SOLVING,
     simulate: Annotated[
-        bool, typer.Option("--simulate/--no-simulate", help="Replay a witness on the sources in a simulator.")
+        bool, option("--simulate/--no-simulate", "Replay a witness on the sources in a simulator.")
     ] = True,
     showing: ShowingOptions = SHOWING,
 ) -> int:

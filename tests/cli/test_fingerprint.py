@@ -121,7 +121,7 @@ def test_steps_are_no_vectors(run, few, tmp_path):
     path = tmp_path / "v.jsonl"
     status, _, err = run("fingerprint", HALF_STEP, "--only", "never", "-o", path)
     assert (status, path.exists()) == (0, False)
-    assert err == f"note: {path} is not written: no vectors were found\n"
+    assert err == f"note: {path} is not written: no vector was found\n"
 
 
 def test_unknown_is_status_3(run, few, monkeypatch):

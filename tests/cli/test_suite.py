@@ -79,7 +79,7 @@ def test_what_is_unknown_is_status_3_and_named(run, here, tmp_path):
     assert status == 3
     assert f"left open: {VOLTA} and" in out
     assert "1 comparable pair: 0 separated, 0 equivalent, 1 left open" in out
-    assert err.endswith("is not written: there is no vector\n")
+    assert err.endswith("is not written: no vector was found\n")
     assert list(tmp_path.iterdir()) == []
     status, out, _ = run(*HARD, "--json")
     (left,) = only_json(out)["kinds"][0]["left"]

@@ -48,8 +48,8 @@ def test_every_command_has_a_page_with_every_option():
 
 
 def test_every_status_that_the_command_line_has_is_explained():
-    known = {x for n, x in vars(output).items() if n.startswith("EXIT_") and isinstance(x, int)}
-    assert known - commands.STATUSES.keys() == {output.EXIT_BROKEN_PIPE}
+    known = {*output.Exit}
+    assert known - commands.STATUSES.keys() == {output.Exit.BROKEN_PIPE}
 
 
 def test_every_reading_has_its_meaning_from_the_source():
