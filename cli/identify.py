@@ -14,10 +14,12 @@ from mmaproof.cli.operands import operand_lines, operands_record
 from mmaproof.cli.options import (
     SOLVING,
     Instruction,
+    InterfaceOfFile,
     Json,
+    LengthOfFile,
+    ReadAs,
     Seed,
     SolvingOptions,
-    TargetName,
     target_of,
     with_backend,
     with_options,
@@ -28,6 +30,7 @@ from mmaproof.cli.output import (
     EXIT_UNKNOWN,
     assumed_names,
     complain,
+    note,
     print_json,
     progress,
     say,
@@ -50,18 +53,31 @@ def register(app: typer.Typer) -> None:
 
 @with_options(without="search jobs certify timeout memory seed")
 def identify(
-    target: TargetName,
-    interface: Annotated[
-        str | None,
-        typer.Option(
-            "--interface",
-            metavar="D.A.B.C",
-            help="Formats as in names of instructions: f32.f16.f16.f32, block32.f32.e4m3.e4m3.f32.ue8m0.",
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="TARGET",
+            help="process:COMMAND, cpu:INSTRUCTION, cuda[:N], rtl:UNIT.toml, rtl-simulator:UNIT.toml, model:DESIGN, or "
+            "FILE with operands and results: a recording, CSV, TSV, JSON, JSON Lines, .npy, .npz, .pt, safetensors.",
             show_default=False,
         ),
+    ],
+    interface: InterfaceOfFile = None,
+    k: LengthOfFile = None,
+    read_as: ReadAs = None,
+    more: Annotated[
+        list[str] | None,
+        typer.Option("--more", metavar="FILE", help="A file of further rows. Repeatable.", show_default=False),
     ] = None,
-    k: Annotated[
-        int | None, typer.Option("--k", metavar="N", min=1, help="Length of its dot products.", show_default=False)
+    asked_next: Annotated[
+        Path | None,
+        typer.Option(
+            "--next",
+            metavar="FILE",
+            help="Write the operands that decide more, if FILE of results leaves something open: .csv, .tsv, .jsonl, "
+            ".npz.",
+            show_default=False,
+        ),
     ] = None,
     space: Annotated[
         Path | None,
@@ -97,16 +113,21 @@ def identify(
 ) -> int:
     """Find out what a unit is: ask it batches of operands, and keep the designs that agree with every answer.
 
-    The space has every setting of the parameters of a design; --space restricts it. A recording answers nothing new:
-    its rows narrow the space, and what they leave open is listed. Exit status 0: a design was found that agrees with
+    The space has every setting of the parameters of a design; --space restricts it. A file answers nothing new: its
+    rows narrow the space, and what they leave open is listed; --next writes the operands to run next, and --more reads
+    what came back. Exit status 0: a design was found that agrees with
     everything, the final validation too, and RTL is proved equal to it; 1: none was found; 3: time ran out, the target
     did not answer, or is a recording.
     """
     from mmaproof.generators.identify.identification import identify as identified
+    from mmaproof.hardware_replay.tables.reading import Wanted
     from mmaproof.smt.solving.limits import parse_seconds
 
     solving, seconds = options.solving, parse_seconds(timeout)
-    runner = target_of(target, min(silence, timeout, key=parse_seconds), design)
+    wanted = Wanted.of(interface, k, tuple(read_as or ()))
+    runner = target_of(target, min(silence, timeout, key=parse_seconds), design, wanted, more or ())
+    if asked_next is not None:
+        check_next(runner, asked_next)
     with progress("identifying"):
         outcome = identified(
             runner,
@@ -118,6 +139,7 @@ def identify(
             validation=validate,
             solver=solving,
             seed=seed,
+            propose=asked_next is not None,
         )
     proof = _proof(runner, outcome, solving, proof_timeout) if proofs else None
     if outcome.oracle.problem is not None:
@@ -128,6 +150,8 @@ def identify(
         print_identification(outcome)
         if proof is not None:
             _print_proof(proof)
+    if asked_next is not None:
+        write_next(asked_next, outcome)
     if proof is not None and outcome.validated:
         return EXIT_STATUS[proof.verdict]
     if outcome.oracle.problem is not None:
@@ -135,6 +159,31 @@ def identify(
     if outcome.behaviour is None:
         return EXIT_UNKNOWN if outcome.late else EXIT_REFUTED
     return EXIT_HOLDS if outcome.validated and not outcome.late else EXIT_UNKNOWN
+
+
+def check_next(target: Target, path: Path) -> None:
+    """Raise InputError where operands cannot be written to ``path``, or the target can be asked itself."""
+    from mmaproof.designs.errors import InputError
+    from mmaproof.designs.files import require_writable
+    from mmaproof.hardware_replay.tables.write import check_ending
+    from mmaproof.hardware_replay.targets import RecordingTarget
+
+    if not isinstance(target, RecordingTarget):
+        raise InputError(f"--next {path}: is for a file of results; {target.name} is asked here: leave it out")
+    check_ending(path)
+    require_writable(path)
+
+
+def write_next(path: Path, outcome: Identification) -> None:
+    """Write the operands that the unit of a file is to be run on next, and say so; nothing where none are left."""
+    from mmaproof.hardware_replay.tables.write import write_operands
+
+    proposed = outcome.proposed
+    if proposed is None or not len(proposed):
+        note(f"nothing is left to ask: {path} was not written")
+        return
+    write_operands(path, outcome.oracle.rows(proposed))
+    note(f"{path}: {len(proposed)} operand sets to run next; add what came back with --more FILE")
 
 
 def _proof(target: Target, outcome: Identification, solving: Solving, timeout: str) -> Comparison | None:

@@ -17,6 +17,7 @@ from mmaproof.cli.deadline import OutOfTime, within
 from mmaproof.cli.output import EXIT_UNKNOWN, complain, note
 
 if TYPE_CHECKING:
+    from mmaproof.hardware_replay.tables.reading import Wanted
     from mmaproof.hardware_replay.target import Target
     from mmaproof.properties.preconditions import Precondition
     from mmaproof.smt.solving.limits import Limits
@@ -129,6 +130,29 @@ TargetName = Annotated[
         metavar="TARGET",
         help="model:DESIGN, recording:FILE, process:COMMAND, cpu:INSTRUCTION, cuda[:N], rtl:UNIT.toml or "
         "rtl-simulator:UNIT.toml.",
+        show_default=False,
+    ),
+]
+InterfaceOfFile = Annotated[
+    str | None,
+    typer.Option(
+        "--interface",
+        metavar="D.A.B.C",
+        help="Formats, as in names of instructions: f32.f16.f16.f32, block32.f32.e4m3.e4m3.f32.ue8m0.",
+        show_default=False,
+    ),
+]
+LengthOfFile = Annotated[
+    int | None,
+    typer.Option("--k", metavar="N", min=1, help="Length of the dot products.", show_default=False),
+]
+ReadAs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--read-as",
+        metavar="WORD",
+        help="How a file is read where that is not clear: numbers, patterns, hexadecimal, nearest, b=KxN, b=NxK, "
+        "with-c, without-c. Repeatable.",
         show_default=False,
     ),
 ]
@@ -332,12 +356,19 @@ def with_backend(command: Callable[..., int]) -> Callable[..., int]:
     return _in_place_of(command, called, parameters)
 
 
-def target_of(text: str, timeout: str, design: str | None) -> Target:
+def target_of(
+    text: str,
+    timeout: str,
+    design: str | None,
+    wanted: Wanted | None = None,
+    more: Sequence[str] = (),
+) -> Target:
     """Return the target that the options spell. Raises as ``find_target``; LimitError for a bad time."""
+    from mmaproof.hardware_replay.tables.reading import Wanted
     from mmaproof.hardware_replay.targets import find_target
     from mmaproof.smt.solving.limits import parse_seconds
 
-    return find_target(text, parse_seconds(timeout), design)
+    return find_target(text, parse_seconds(timeout), design, wanted or Wanted(), more)
 
 
 def solving_of(solver: str, jobs: int, certificate: str | None, store: Path | None, no_store: bool) -> Solving:

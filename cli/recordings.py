@@ -1,14 +1,15 @@
-"""`mmaproof recordings`: what recordings say of themselves, and recordings made from the files of others."""
+"""`mmaproof recordings`: what recordings say of themselves, and recordings made out of files of any kind."""
 
 from __future__ import annotations
 
 import json as json_text
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from mmaproof.cli.options import Json
+from mmaproof.cli.options import InterfaceOfFile, Json, LengthOfFile, ReadAs
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_REFUTED, print_json, say, say_wrapped
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def register(app: typer.Typer) -> None:
     app.add_typer(
         commands,
         name="recordings",
-        help="Show recordings, say what they decide, and make them out of text files of others.",
+        help="Show recordings, say what they decide, and make them out of files of any kind.",
     )
 
 
@@ -124,28 +125,39 @@ def print_decision(decision: RowDecision) -> None:
 
 
 @commands.command("import")
-def import_text_files(
+def import_files(
     sources: Annotated[
-        list[Path],
+        list[str],
         typer.Argument(
-            metavar="FOLDER_OR_FILES...",
-            help="A folder GPU/FORMAT of the validation data, or its files a_GPU_FORMAT.txt, b_..., c_..., d_....",
+            metavar="FILE...",
+            help="Operands and results: CSV, TSV, JSON, JSON Lines, .npy, .npz, .pt, safetensors, or - for stdin. Or a "
+            "folder GPU/FORMAT of MATLAB-tensor-core, or its files a_GPU_FORMAT.txt, b_..., c_..., d_....",
             show_default=False,
         ),
     ],
     output: Annotated[
         Path, typer.Option("-o", "--output", metavar="FILE.npz", help="The recording to write.", show_default=False)
     ],
+    interface: InterfaceOfFile = None,
+    k: LengthOfFile = None,
+    read_as: ReadAs = None,
     output_format: Annotated[
         str | None,
-        typer.Option("--output-format", metavar="FORMAT", help="Which d is meant, where a folder has fp16 and fp32."),
+        typer.Option(
+            "--output-format",
+            metavar="FORMAT",
+            help="Which d is meant, where a folder of MATLAB-tensor-core has fp16 and fp32.",
+        ),
     ] = None,
     design: Annotated[
         str | None,
         typer.Option("--design", metavar="DESIGN", help="The design that was run; the rows must be rows of it."),
     ] = None,
     device: Annotated[
-        str | None, typer.Option("--device", metavar="TEXT", help="What ran it; default the GPU in the file names.")
+        str | None,
+        typer.Option(
+            "--device", metavar="TEXT", help="What ran it; default the GPU that file names of MATLAB-tensor-core have."
+        ),
     ] = None,
     zero_c: Annotated[
         bool | None,
@@ -153,23 +165,49 @@ def import_text_files(
     ] = None,
     json: Json = False,
 ) -> int:
-    """Make a recording out of the text files of MATLAB-tensor-core (Khattak and Mikaitis, model_validation).
+    """Make a recording out of operands and results in files of any kind.
 
-    Formats are those of the file names, k is the number of words in a line. c is rounded to nearest even where d is
-    fp16, as the program that made the data did.
+    What a file does not say is asked for: the formats with --interface, the length with --k. Text files of
+    MATLAB-tensor-core (Khattak and Mikaitis, model_validation) say both in their names; their c is rounded to nearest
+    even where d is fp16, as the program that made the data did.
     """
     from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.errors import InputError
     from mmaproof.designs.files import make_way
-    from mmaproof.hardware_replay.khattak_mikaitis import find_text_files, provenance_of_text_files, read_text_files
+    from mmaproof.hardware_replay.khattak_mikaitis import (
+        are_text_files,
+        find_text_files,
+        provenance_of_text_files,
+        read_text_files,
+    )
+    from mmaproof.hardware_replay.provenance import Provenance
     from mmaproof.hardware_replay.recordings import write_recording
+    from mmaproof.hardware_replay.tables.reading import Wanted, read_answers
 
     if output.suffix != ".npz":
         raise InputError(f"{output}: a recording ends in .npz")
     make_way(output)
-    found = find_text_files(sources, output_format)
-    answers = read_text_files(found, zero_c=zero_c, design=None if design is None else find_design(design))
-    about = provenance_of_text_files(found, answers, device=device, zero_c=zero_c)
+    named = None if design is None else find_design(design)
+    if are_text_files(sources):
+        said = {"--interface": interface, "--k": k, "--read-as": read_as}
+        if odd := [option for option, value in said.items() if value is not None]:
+            raise InputError(f"{odd[0]}: the names of files of MATLAB-tensor-core say what they hold: leave it out")
+        found = find_text_files([Path(x) for x in sources], output_format)
+        answers = read_text_files(found, zero_c=zero_c, design=named)
+        about = provenance_of_text_files(found, answers, device=device, zero_c=zero_c)
+    else:
+        if output_format is not None or zero_c is not None:
+            raise InputError(
+                "--output-format, --zero-c and --read-c are for files of MATLAB-tensor-core: leave them out"
+            )
+        source = ",".join(sources)
+        answers = read_answers(source, Wanted.of(interface, k, tuple(read_as or ()), named))
+        if named is not None:
+            answers.check_formats(named)
+            answers = replace(answers, design=named.name)
+        about = Provenance.of(
+            answers, target="", device=device or "", instruction="", operands={"source": answers.whence}
+        )
     write_recording(output, answers, about)
     if json:
         print_json(_recording_of(output, about))

@@ -50,8 +50,8 @@ def identify(
         str,
         typer.Argument(
             metavar="TARGET",
-            help="python:MODULE:FUNCTION, process:COMMAND, or files:A.npy,B.npy,D.npy[,SA.npy,SB.npy] "
-            "(scales of blocks).",
+            help="python:MODULE:FUNCTION, process:COMMAND, files:A.npy,B.npy,D.npy[,SA.npy,SB.npy] (scales of blocks), "
+            "or FILE with matrices a, b and d.",
             show_default=False,
         ),
     ],
