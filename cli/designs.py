@@ -33,6 +33,22 @@ def list_designs(
     architecture: Annotated[
         str | None, typer.Argument(metavar="[ARCHITECTURE]", help="List one architecture only.", show_default=False)
     ] = None,
+    of: Annotated[
+        str | None,
+        typer.Option("--architecture", metavar="NAME", help="The same: h100, b200, mi300x, ...", show_default=False),
+    ] = None,
+    formats: Annotated[
+        str | None,
+        typer.Option(
+            "--formats",
+            metavar="LIST",
+            help="Only designs with a and b in these formats: e4m3, fp8, or e4m3,e5m2.",
+            show_default=False,
+        ),
+    ] = None,
+    k: Annotated[
+        int | None, typer.Option("--k", metavar="N", min=1, help="Only designs of this K.", show_default=False)
+    ] = None,
     json: Json = False,
 ) -> None:
     """List the catalogue: every design with its K, its main parameters, and what its row rests on.
@@ -40,11 +56,18 @@ def list_designs(
     The last column is vendor, published or assumed, with +recorded where recordings decide parameters of the row.
     """
     from mmaproof.designs.catalogue import load_catalogue
+    from mmaproof.designs.errors import InputError
+    from mmaproof.designs.names import of_formats
 
     catalogue = load_catalogue()
-    if architecture is not None:
-        architecture = catalogue.architecture(architecture)
-    chosen = [d for d in catalogue.designs.values() if architecture in (None, d.architecture)]
+    if architecture is not None and of is not None:
+        raise InputError(f"--architecture {of}: {architecture} is named already: leave one of them out")
+    place = architecture or of
+    if place is not None:
+        place = catalogue.architecture(place)
+    chosen = [d for d in catalogue.designs.values() if place in (None, d.architecture) and k in (None, d.k)]
+    if formats is not None:
+        chosen = of_formats(chosen, formats)
     if json:
         from mmaproof.explain.answers.listings import Designs
 

@@ -1,6 +1,7 @@
 """`mmaproof designs`: every column is there, however wide the output is."""
 
 import pytest
+from support.commands import only_json
 
 from mmaproof.cli import designs
 from mmaproof.designs.catalogue import load_catalogue
@@ -32,3 +33,15 @@ def test_a_terminal_gets_every_column(run, monkeypatch, width):
     assert "…" not in out
     assert any("gst-fdpa" in line.split() for line in lines)
     assert LONGEST.replace("/", "") in "".join(line.split()[0] for line in lines).replace("/", "")
+
+
+def test_designs_are_chosen_by_formats_architecture_and_k(run):
+    status, out, _ = run("designs", "--formats", "e4m3", "--architecture", "hopper", "--k", "32", "--json")
+    found = only_json(out)["designs"]
+    assert status == 0
+    assert {x["name"] for x in found} >= {"hopper/wgmma.m64n8k32.f32.e4m3.e4m3"}
+    kinds = {(x["architecture"], x["a_format"], x["b_format"], x["k"]) for x in found}
+    assert kinds == {("hopper", "e4m3", "e4m3", 32)}
+    mixed = only_json(run("designs", "hopper", "--formats", "e5m2,e4m3", "--json")[1])["designs"]
+    assert {(x["a_format"], x["b_format"]) for x in mixed} == {("e5m2", "e4m3")}
+    assert run("designs", "--formats", "tea")[0] == 2
