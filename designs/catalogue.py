@@ -108,18 +108,24 @@ class Catalogue:
             raise DesignError(f"unknown architecture {shortened(name)!r}: one of {', '.join(known)}{hint}")
         return meant
 
+    def place(self, text: str) -> str | None:
+        """Return the architecture that a text alone names, or the product of one; None if there is none."""
+        named = text.strip().lower()
+        if named in self.architectures or not named:
+            return named or None
+        return architecture_of(named, {n: x.targets for n, x in self.architectures.items()})
+
     def _meant(self, name: str, problem: DesignError) -> Design:
         """Return the design that a person means by a product, a format or a mnemonic; ``problem`` if there is none.
 
         Raises DesignError with a list where several are meant.
         """
         place, rest = turned(name)
-        everywhere = {n: x.targets for n, x in self.architectures.items()}
-        architecture = place if place in everywhere else architecture_of(place, everywhere) if place else None
+        architecture = self.place(place)
         if place and architecture is None:
             raise problem
         here = [x for x in self.designs.values() if architecture in (None, x.architecture)]
-        if not place and (alone := rest if rest in everywhere else architecture_of(rest, everywhere)):
+        if not place and (alone := self.place(rest)):
             formats = dict.fromkeys(x.a_format.isa_name for x in self.designs.values() if x.architecture == alone)
             raise DesignError(
                 f"{shortened(name)!r} has units for {', '.join(formats)}: write one of them, such as "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +21,8 @@ from mmaproof.hardware_replay.tables.numbers import NEAREST, READINGS, candidate
 from mmaproof.hardware_replay.tables.recognise import STDIN, files_of, read_table
 from mmaproof.hardware_replay.tables.shapes import LAYOUTS, Layout, layouts_of
 from mmaproof.hardware_replay.tables.table import Column, Table, is_raw
+
+_LOG = logging.getLogger(__name__)
 
 WORDS = {**READINGS, NEAREST: "a text of few digits is the number nearest to it", **LAYOUTS}
 """What a file may be read as, where that is not clear."""
@@ -75,10 +78,15 @@ def read_answers(source: str | Path, wanted: Wanted = NOTHING_SAID) -> Answers:
     if len(found) > 1:
         near = [x for x in found if is_near(x[1])]
         if len(near) != 1:
-            ways = "; ".join(f"--read-as {word} ({WORDS[word]})" for words, _ in found for word in words if word)
+            ways = "; ".join(f"--read-as {word} ({WORDS[word]})" for words, *_ in found for word in words if word)
             raise InputError(f"{table.whence}: can be read in {len(found)} ways: {ways}")
         found = near
-    return found[0][1]
+        chosen = ", ".join(word for word in found[0][0] if word)
+        _LOG.warning("note: %s is read as %s: its results are near the exact ones so", table.whence, chosen)
+    (_, answers, has_c), *_ = found
+    if not has_c:
+        _LOG.warning("note: %s has no c: it is zero", table.whence)
+    return answers
 
 
 def read_operands(source: str, wanted: Wanted) -> Rows:
@@ -98,8 +106,8 @@ def read_operands(source: str, wanted: Wanted) -> Rows:
     return _rows(table, layout, wanted.signature, next(iter(ways.values())))
 
 
-def _readings(table: Table, wanted: Wanted) -> Iterator[tuple[tuple[str, ...], Answers]]:
-    """Yield each way to read a table, with the words that choose it."""
+def _readings(table: Table, wanted: Wanted) -> Iterator[tuple[tuple[str, ...], Answers, bool]]:
+    """Yield each way to read a table: the words that choose it, the rows, and whether there is a c."""
     layouts = layouts_of(table, wanted.signature, wanted.k, wanted.read_as)
     signature = wanted.signature or _signature_of(table, layouts[0])
     for layout in layouts:
@@ -108,7 +116,7 @@ def _readings(table: Table, wanted: Wanted) -> Iterator[tuple[tuple[str, ...], A
         for reading, patterns in ways.items():
             rows = _rows(table, layout, signature, patterns)
             words = (layout.name, *([reading] if len(ways) > 1 else []))
-            yield words, Answers(**vars(rows), d=patterns["d"])
+            yield words, Answers(**vars(rows), d=patterns["d"]), "c" in patterns
 
 
 def _rows(table: Table, layout: Layout, signature: Signature, patterns: Mapping[str, Patterns]) -> Rows:

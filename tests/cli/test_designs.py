@@ -45,3 +45,14 @@ def test_designs_are_chosen_by_formats_architecture_and_k(run):
     mixed = only_json(run("designs", "hopper", "--formats", "e5m2,e4m3", "--json")[1])["designs"]
     assert {(x["a_format"], x["b_format"]) for x in mixed} == {("e5m2", "e4m3")}
     assert run("designs", "--formats", "tea")[0] == 2
+
+
+def test_two_products_are_compared_by_a_table(run):
+    status, out, err = run("compare", "H100", "b200")
+    assert status == 0
+    rows = {tuple(x.split()[:2]): x for x in out.splitlines()}
+    assert "fraction_bits" in rows["e4m3", "fp32"]
+    assert rows["fp16", "fp32"].endswith("the same arithmetic")
+    assert "H100 is read as hopper" in err or "h100 is read as hopper" in err
+    assert run("compare", "h100", "b200", "--json")[0] == 2
+    assert run("compare", "h100", "nothing")[0] == 2

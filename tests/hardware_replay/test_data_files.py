@@ -215,9 +215,10 @@ def test_scales_of_blocks_are_read(tmp_path: Path) -> None:
         read_answers(name, Wanted.of("f32.e4m3.e4m3.f32", None))
 
 
-def test_c_is_zero_where_there_is_none(tmp_path: Path) -> None:
+def test_c_is_zero_where_there_is_none(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     found = read_answers(write(tmp_path, {"x.npz": archived(**WITHOUT_C)}), Wanted.of(INTERFACE, None))
     assert not found.batch.c.any() and np.array_equal(found.d, UNIT.d)
+    assert "has no c: it is zero" in caplog.text
 
 
 def test_stdin_is_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
