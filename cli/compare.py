@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mmaproof.cli.assumed import say_open_points
+from rich.table import Table
+
+from mmaproof.cli.assumed import say_assumed, say_open_points
 from mmaproof.cli.differences import difference
 from mmaproof.cli.options import (
     QUESTION,
@@ -15,7 +17,7 @@ from mmaproof.cli.options import (
     with_backend,
     with_options,
 )
-from mmaproof.cli.output import EXIT_STATUS, assumed_names, progress, say, say_wrapped
+from mmaproof.cli.output import EXIT_STATUS, Exit, assumed_names, progress, say, say_table, say_wrapped
 from mmaproof.cli.showing import SHOWING, ShowingOptions, draw
 from mmaproof.cli.verdicts import (
     asked,
@@ -37,6 +39,10 @@ if TYPE_CHECKING:
     from mmaproof.verification.compare import Comparison
 
 
+_WIDE = 200
+"""Columns of the table of two architectures."""
+
+
 @with_backend
 @with_options(without="junit", keeps=True)
 def compare(
@@ -48,12 +54,15 @@ def compare(
 ) -> int:
     """Decide whether two designs return equal results for all operands.
 
-    Exit status 0: equivalent (proved); 1: different (a vector is shown); 3: unknown or vacuous, or proved in a way
-    that --bundle cannot write.
+    Two architectures or products (h100 b200) are compared by their parameters: a table has a row for each format that
+    both have. Exit status 0: equivalent (proved), or a table; 1: different (a vector is shown); 3: unknown or vacuous,
+    or proved in a way that --bundle cannot write.
     """
     from mmaproof.rtl.meant import named_design
     from mmaproof.verification.compare import compare as decide
 
+    if (places := _places(first, second)) is not None:
+        return compare_places(*places, showing)
     designs = named_design(first), named_design(second)
     given = {**options.means, **question.of_comparison()}
     showing.ready(options.keep_lemmas)
@@ -70,6 +79,41 @@ def compare(
         lambda: [] if done.witness is None else [witness_vector(done)],
     )
     return status
+
+
+def _places(first: str, second: str) -> tuple[str, str] | None:
+    """Return the architectures that both names are of, None if they are not."""
+    from mmaproof.designs.catalogue import load_catalogue
+
+    if any("/" in x or ":" in x for x in (first, second)):
+        return None
+    found = [load_catalogue().place(x) for x in (first, second)]
+    return None if found[0] is None or found[1] is None else (found[0], found[1])
+
+
+def compare_places(first: str, second: str, showing: ShowingOptions) -> int:
+    """Print a table with a row for each format that two architectures have, and in what their units differ."""
+    from mmaproof.designs.catalogue import load_catalogue
+    from mmaproof.designs.errors import InputError
+    from mmaproof.designs.in_common import in_common
+
+    if showing.json:
+        raise InputError(f"--json: {first} and {second} are compared by a table; name two designs, such as those in it")
+    pairs = in_common(load_catalogue(), first, second)
+    if not pairs:
+        raise InputError(f"{first} and {second} have no formats in common: list them with mmaproof list NAME")
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("a, b", "d", f"{first}, K", f"{second}, K", "parameters"):
+        table.add_column(heading, overflow="fold")
+    for x in pairs:
+        units = [f"{y.instruction}, {y.k}" for y in (x.first, x.second)]
+        differ = ", ".join(f"{name} {y[0]} / {y[1]}" for name, y in x.differences.items())
+        scale = f" ({x.first.scale_format.name})" if x.first.scale_format else ""
+        formats = x.first.a_format.name + scale, x.first.d_format.name
+        table.add_row(*formats, *units, differ or ("the same arithmetic" if x.same else "the same, but not K"))
+    say_table(table, _WIDE)
+    say_assumed([y for x in pairs for y in (x.first, x.second)], "one of these units or more")
+    return Exit.HOLDS
 
 
 def pictures_of(done: Comparison) -> list[tuple[str, Picture]]:

@@ -11,14 +11,17 @@ from mmaproof.cli.operands import operand_lines, operands_record
 from mmaproof.cli.options import (
     SOLVING,
     Instruction,
+    InterfaceOfFile,
+    LengthOfFile,
+    ReadAs,
     SolvingOptions,
-    TargetName,
+    argument,
     option,
     target_of,
     with_backend,
     with_options,
 )
-from mmaproof.cli.output import EXIT_STATUS, Exit, assumed_names, complain, progress, say, say_wrapped
+from mmaproof.cli.output import EXIT_STATUS, Exit, assumed_names, complain, note, progress, say, say_wrapped
 from mmaproof.cli.showing import SHOWING, ShowingOptions
 from mmaproof.cli.verdicts import conditional, conditions_of, with_conditions, witness_fields
 
@@ -36,15 +39,28 @@ if TYPE_CHECKING:
     timeout_of="For everything but the proof about RTL: 60s, 5m.",
 )
 def identify(
-    target: TargetName,
-    interface: Annotated[
-        str | None,
+    target: Annotated[
+        str,
+        argument(
+            "TARGET",
+            "process:COMMAND, cpu:INSTRUCTION, cuda[:N], rtl:UNIT.toml, rtl-simulator:UNIT.toml, model:DESIGN, or "
+            "FILE with operands and results: a recording, CSV, TSV, JSON, JSON Lines, .npy, .npz, .pt, safetensors.",
+        ),
+    ],
+    interface: InterfaceOfFile = None,
+    k: LengthOfFile = None,
+    read_as: ReadAs = None,
+    more: Annotated[
+        list[str] | None,
+        option("--more FILE", "A file of further rows. Repeatable."),
+    ] = None,
+    asked_next: Annotated[
+        Path | None,
         option(
-            "--interface D.A.B.C",
-            "Formats as in names of instructions: f32.f16.f16.f32, block32.f32.e4m3.e4m3.f32.ue8m0.",
+            "--next FILE",
+            "Write the operands that decide more, if FILE of results leaves something open: .csv, .tsv, .jsonl, .npz.",
         ),
     ] = None,
-    k: Annotated[int | None, option("--k N", "Length of its dot products.", min=1)] = None,
     space: Annotated[
         Path | None,
         option("--space FILE", "A TOML file: parameter = [values], for those to be restricted."),
@@ -69,24 +85,32 @@ def identify(
 ) -> int:
     """Find out what a unit is: ask it batches of operands, and keep the designs that agree with every answer.
 
-    The space has every setting of the parameters of a design; --space restricts it. A recording answers nothing new:
-    its rows narrow the space, and what they leave open is listed. Exit status 0: a design was found that agrees with
+    The space has every setting of the parameters of a design; --space restricts it. A file answers nothing new: its
+    rows narrow the space, and what they leave open is listed; --next writes the operands to run next, and --more reads
+    what came back. Exit status 0: a design was found that agrees with
     everything, the final validation too, and RTL is proved equal to it; 1: none was found; 3: time ran out, the target
     did not answer, or is a recording.
     """
     from mmaproof.generators.identify.identification import identify as identified
+    from mmaproof.hardware_replay.tables.reading import Wanted
     from mmaproof.smt.solving.limits import parse_seconds
 
     solving = options.solving
     given: dict[str, Any] = {"seconds": parse_seconds(options.timeout), "solver": solving, "seed": options.seed}
-    runner = target_of(target, min(silence, options.timeout, key=parse_seconds), design)
+    wanted = Wanted.of(interface, k, tuple(read_as or ()))
+    runner = target_of(target, min(silence, options.timeout, key=parse_seconds), design, wanted, more or ())
+    if asked_next is not None:
+        check_next(runner, asked_next)
     showing.ready()
+    given |= {"space": space, "proofs": proofs, "validation": validate, "propose": asked_next is not None}
     with progress("identifying"):
-        outcome = identified(runner, interface, k, space=space, proofs=proofs, validation=validate, **given)
+        outcome = identified(runner, interface, k, **given)
     proof = _proof(runner, outcome, solving, proof_timeout) if proofs else None
     if outcome.oracle.problem is not None:
         complain(f"error: {outcome.oracle.problem}")
     showing.show(lambda: identified_of(outcome, proof), lambda: print_identification(outcome, proof))
+    if asked_next is not None:
+        write_next(asked_next, outcome)
     if proof is not None and outcome.validated:
         return EXIT_STATUS[proof.verdict]
     if outcome.oracle.problem is not None:
@@ -94,6 +118,31 @@ def identify(
     if outcome.behaviour is None:
         return Exit.UNKNOWN if outcome.late else Exit.REFUTED
     return Exit.HOLDS if outcome.validated and not outcome.late else Exit.UNKNOWN
+
+
+def check_next(target: Target, path: Path) -> None:
+    """Raise InputError where operands cannot be written to ``path``, or the target can be asked itself."""
+    from mmaproof.designs.errors import InputError
+    from mmaproof.designs.files import require_writable
+    from mmaproof.hardware_replay.tables.write import check_ending
+    from mmaproof.hardware_replay.targets import RecordingTarget
+
+    if not isinstance(target, RecordingTarget):
+        raise InputError(f"--next {path}: is for a file of results; {target.name} is asked here: leave it out")
+    check_ending(path)
+    require_writable(path)
+
+
+def write_next(path: Path, outcome: Identification) -> None:
+    """Write the operands that the unit of a file is to be run on next, and say so; nothing where none are left."""
+    from mmaproof.hardware_replay.tables.write import write_operands
+
+    proposed = outcome.proposed
+    if proposed is None or not len(proposed):
+        note(f"nothing is left to ask: {path} was not written")
+        return
+    write_operands(path, outcome.oracle.rows(proposed))
+    note(f"{path}: {len(proposed)} operand sets to run next; add what came back with --more FILE")
 
 
 def _proof(target: Target, outcome: Identification, solving: Solving, timeout: str) -> Comparison | None:

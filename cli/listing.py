@@ -11,7 +11,7 @@ from rich.text import Text
 
 from mmaproof.cli import completion
 from mmaproof.cli.assumed import MARK
-from mmaproof.cli.options import Architecture, Json, argument
+from mmaproof.cli.options import Architecture, Json, argument, option
 from mmaproof.cli.output import print_json, results, say, say_table, say_wrapped
 from mmaproof.cli.show import algorithm_of, design_of, property_of
 
@@ -36,6 +36,11 @@ def listing(
         ),
     ] = "designs",
     architecture: Architecture = None,
+    of: Annotated[str | None, option("--architecture NAME", "The same: h100, b200, mi300x, ...")] = None,
+    formats: Annotated[
+        str | None, option("--formats LIST", "Only designs with a and b in these formats: e4m3, fp8, or e4m3,e5m2.")
+    ] = None,
+    k: Annotated[int | None, option("--k N", "Only designs of this K.", min=1)] = None,
     json: Json = False,
 ) -> None:
     """List what can be named: designs of the catalogue, properties, algorithms, or presets and keys of plans.
@@ -45,12 +50,18 @@ def listing(
     """
     from mmaproof.designs.errors import InputError
 
-    if kind in KINDS and architecture is not None:
-        raise InputError(f"{kind} are of no architecture: leave {architecture} out")
+    if kind not in (DESIGNS, *KINDS) and architecture is None:
+        kind, architecture = DESIGNS, kind
+    if architecture is not None and of is not None:
+        raise InputError(f"--architecture {of}: {architecture} is named already: leave one of them out")
+    place = architecture or of
     if kind in KINDS:
+        given = {"": place, "--formats ": formats, "--k ": k}
+        if odd := [f"{x}{value}" for x, value in given.items() if value is not None]:
+            raise InputError(f"{kind} are of no architecture, format or length: leave {odd[0]} out")
         answer, text = KINDS[kind]()
-    elif kind == DESIGNS or architecture is None:
-        answer, text = designs(architecture if kind == DESIGNS else kind)
+    elif kind == DESIGNS:
+        answer, text = designs(place, formats, k)
     else:
         raise InputError(f"unknown kind {kind!r}: one of {', '.join((DESIGNS, *KINDS))}")
     if json:
@@ -59,15 +70,18 @@ def listing(
         text()
 
 
-def designs(architecture: str | None) -> tuple[Designs, Callable[[], None]]:
+def designs(architecture: str | None, formats: str | None, k: int | None) -> tuple[Designs, Callable[[], None]]:
     """Return the designs as an answer, and what prints them. Raises DesignError for an unknown architecture."""
     from mmaproof.designs.catalogue import load_catalogue
+    from mmaproof.designs.names import of_formats
     from mmaproof.explain.answers.listings import Designs
 
     catalogue = load_catalogue()
     if architecture is not None:
         architecture = catalogue.architecture(architecture)
-    chosen = [d for d in catalogue.designs.values() if architecture in (None, d.architecture)]
+    chosen = [d for d in catalogue.designs.values() if architecture in (None, d.architecture) and k in (None, d.k)]
+    if formats is not None:
+        chosen = of_formats(chosen, formats)
     return Designs(designs=[design_of(d) for d in chosen]), lambda: print_designs(chosen)
 
 

@@ -41,7 +41,7 @@ def print_neighbour(outcome: Identification, found: Neighbour) -> None:
     from mmaproof.explain import explain
     from mmaproof.explain.text import Drawing
 
-    say_wrapped(f"nearest: {found.text}", "  ")
+    say(f"  nearest: {found.text}")
     say_wrapped(f"{found.design.name}: {disagreements_text(found.disagreements)}", "  ")
     simplest = next((x.simplest for x in found.disagreements.values() if x.simplest is not None), None)
     if simplest is None:

@@ -18,6 +18,7 @@ from mmaproof.cli.deadline import OutOfTime, within
 from mmaproof.cli.output import Exit, complain, note
 
 if TYPE_CHECKING:
+    from mmaproof.hardware_replay.tables.reading import Wanted
     from mmaproof.hardware_replay.target import Target
     from mmaproof.properties.preconditions import Precondition
     from mmaproof.smt.solving.limits import Limits
@@ -152,6 +153,22 @@ TargetName = Annotated[
         "TARGET",
         "model:DESIGN, recording:FILE, process:COMMAND, cpu:INSTRUCTION, cuda[:N], "
         "rtl:UNIT.toml or rtl-simulator:UNIT.toml.",
+    ),
+]
+InterfaceOfFile = Annotated[
+    str | None,
+    option(
+        "--interface D.A.B.C",
+        "Formats, as in names of instructions: f32.f16.f16.f32, block32.f32.e4m3.e4m3.f32.ue8m0.",
+    ),
+]
+LengthOfFile = Annotated[int | None, option("--k N", "Length of the dot products.", min=1)]
+ReadAs = Annotated[
+    list[str] | None,
+    option(
+        "--read-as WORD",
+        "How a file is read where that is not clear: numbers, patterns, hexadecimal, nearest, b=KxN, b=NxK, with-c, "
+        "without-c. Repeatable.",
     ),
 ]
 Instruction = Annotated[
@@ -352,12 +369,19 @@ def with_backend(command: Callable[..., int]) -> Callable[..., int]:
     return _in_place_of(command, called, parameters)
 
 
-def target_of(text: str, timeout: str, design: str | None) -> Target:
+def target_of(
+    text: str,
+    timeout: str,
+    design: str | None,
+    wanted: Wanted | None = None,
+    more: Sequence[str] = (),
+) -> Target:
     """Return the target that the options spell. Raises as ``find_target``; LimitError for a bad time."""
+    from mmaproof.hardware_replay.tables.reading import Wanted
     from mmaproof.hardware_replay.targets import find_target
     from mmaproof.smt.solving.limits import parse_seconds
 
-    return find_target(text, parse_seconds(timeout), design)
+    return find_target(text, parse_seconds(timeout), design, wanted or Wanted(), more)
 
 
 def solving_of(solver: str, jobs: int, certificate: str | None, store: Path | None, no_store: bool) -> Solving:

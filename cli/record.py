@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.options import (
     Instruction,
+    InterfaceOfFile,
     Json,
-    Length,
+    LengthOfFile,
+    ReadAs,
     Seed,
     Silence,
     TargetName,
@@ -25,7 +27,9 @@ from mmaproof.cli.standard import record_standard
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
     from mmaproof.hardware_replay.answers import Rows
+    from mmaproof.hardware_replay.tables.reading import Wanted
     from mmaproof.hardware_replay.target import Target
+    from mmaproof.hardware_replay.targets import RecordingTarget
 
 
 @with_backend
@@ -54,7 +58,9 @@ def record(
         ),
     ] = True,
     design: Instruction = None,
-    k: Length = None,
+    interface: InterfaceOfFile = None,
+    k: LengthOfFile = None,
+    read_as: ReadAs = None,
     rows: Annotated[
         int | None,
         option("--rows N", "Random operand sets (1000; with --standard 1000000 each).", min=1),
@@ -70,17 +76,27 @@ def record(
     compared with the model, and a table says what came of it. What is written is small: of the random operands a few
     of each distribution and those that differ, and a digest of all.
 
+    If TARGET is FILE with operands and results (CSV, TSV, JSON, JSON Lines, .npy, .npz, .pt, safetensors, - for stdin),
+    its own rows become the recording, and no SOURCE is needed. What the file does not say is given with --interface and
+    --k.
+
     Exit status 0: every row was answered; 3: some were not (what was answered is written), or TARGET is not there.
     """
+    from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.errors import InputError
     from mmaproof.designs.files import make_way
     from mmaproof.generators.sources import read_rows
+    from mmaproof.hardware_replay.tables.reading import Wanted
+    from mmaproof.hardware_replay.targets import RecordingTarget
 
     if output is None:
         raise InputError("nowhere to record to: name a file, or with --standard a folder, with -o")
+    named = None if design is None else find_design(design)
+    runner = _target(target, timeout, named, Wanted.of(interface, k, tuple(read_as or ()), named))
+    if isinstance(runner.target, RecordingTarget) and source is None and not standard:
+        return _import(runner.target, named, output, json)
     if standard is (source is not None):
         raise InputError("either a SOURCE of operands or --standard: one of them is needed, and not both")
-    runner = _target(target, timeout, design)
     if source is None:
         if k is not None:
             raise InputError("--standard runs every instruction at its own K: leave --k out")
@@ -103,18 +119,39 @@ class _Runner:
     designs: tuple[Design, ...]
 
 
-def _target(text: str, timeout: str, design: str | None) -> _Runner:
+def _import(target: RecordingTarget, design: Design | None, output: Path, json: bool) -> int:
+    """Write the rows of a file as a recording, and print what it is."""
+    from mmaproof.cli.recordings import print_recording
+    from mmaproof.designs.errors import InputError
+    from mmaproof.designs.files import make_way
+    from mmaproof.hardware_replay.provenance import Provenance
+    from mmaproof.hardware_replay.recordings import is_recording, write_recording
+
+    if is_recording(Path(target.source)):
+        raise InputError(f"{target.source} is a recording already: name a SOURCE of operands to run on it")
+    if output.suffix != ".npz":
+        raise InputError(f"{output}: a recording ends in .npz")
+    make_way(output, read=[Path(x) for x in target.source.split(",")])
+    answers = target.answers
+    if design is not None:
+        answers.check_formats(design)
+        answers = dataclasses.replace(answers, design=design.name)
+    about = Provenance.of(answers, target="", device="", instruction="", operands={"source": answers.whence})
+    write_recording(output, answers, about)
+    print_recording(output, about, json)
+    return Exit.HOLDS
+
+
+def _target(text: str, timeout: str, design: Design | None, wanted: Wanted) -> _Runner:
     """Return the target; its one instruction, or the operands of a process, are as ``design`` says."""
-    from mmaproof.designs.catalogue import find_design
     from mmaproof.hardware_replay.targets import InstructionTarget
 
-    target = target_of(text, timeout, None)
+    target = target_of(text, timeout, None, wanted)
     if design is None:
         return _Runner(target, target.designs)
-    found = find_design(design)
     if isinstance(target, InstructionTarget):
-        target = target.only(found)
-    return _Runner(target, (found,))
+        target = target.only(design)
+    return _Runner(target, (design,))
 
 
 def _record_source(runner: _Runner, rows: Rows, output: Path, json: bool) -> int:

@@ -35,6 +35,14 @@ def show_recordings(files: Sequence[Path], json: bool) -> None:
             _print(file, about)
 
 
+def print_recording(file: Path, about: Provenance, json: bool) -> None:
+    """Print what a recording that was just written holds."""
+    if json:
+        print_json(_recording_of(file, about))
+    else:
+        _print(file, about)
+
+
 def show_decided(named: Sequence[Path], architecture: str | None, output: Path | None, json: bool) -> int:
     """Print which parameters recordings decide, those of the project and ``named`` ones; return the exit status.
 

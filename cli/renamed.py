@@ -67,6 +67,7 @@ RENAMED: dict[str, Callable[[Words], Words]] = {
     "gemm plans": _listed("plans"),
     "recordings show": lambda rest: ["show", *rest],
     "recordings decide": _decided,
+    "recordings import": lambda rest: ["record", *rest],
     "rtl show": _of_unit("show"),
     "rtl check": _of_unit("check", last=True),
     "rtl identify": _of_unit("identify"),
@@ -77,6 +78,5 @@ GONE = {
     "manual": "`mmaproof COMMAND --help` has the same text",
     "prove-native": "a checkout has `make check-native`, Python has mmaproof.prove_native",
     "recordings": "`mmaproof show FILE.npz` and `mmaproof evidence --decided` are",
-    "recordings import": "a checkout has benchmarks/text_recordings.py",
 }
 """An old name -> where the answer is."""

@@ -14,8 +14,11 @@ from mmaproof.cli.operands import operand_lines, operands_record
 from mmaproof.cli.options import (
     QUESTION,
     Instruction,
+    InterfaceOfFile,
     Json,
+    LengthOfFile,
     QuestionOptions,
+    ReadAs,
     Silence,
     TargetName,
     argument,
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from mmaproof.explain.answers.listings import MismatchAnswer, Replayed
     from mmaproof.hardware_replay.answers import Answers
     from mmaproof.hardware_replay.replay import Mismatch, Replay
+    from mmaproof.hardware_replay.tables.reading import Wanted
     from mmaproof.hardware_replay.target import Target
     from mmaproof.properties.preconditions import Precondition
 
@@ -39,31 +43,41 @@ if TYPE_CHECKING:
 @with_options(without="k ignore_zero_signs simplify")
 def replay(
     source: Annotated[
-        Path,
-        argument("SOURCE", "A recording (.npz) or a vector file (.jsonl)."),
+        str,
+        argument(
+            "SOURCE",
+            "A vector file, a recording, or operands and results in CSV, TSV, JSON, JSON Lines, .npy, .npz, .pt "
+            "or safetensors; - is stdin.",
+        ),
     ],
     target: TargetName,
     expect: Annotated[str | None, option("--expect DESIGN", "Whose outputs of a vector file to compare with.")] = None,
     design: Instruction = None,
+    interface: InterfaceOfFile = None,
+    k: LengthOfFile = None,
+    read_as: ReadAs = None,
     timeout: Silence = "30s",
     question: QuestionOptions = QUESTION,
     json: Json = False,
 ) -> int:
     """Run the operands of SOURCE on TARGET and compare with the outputs that SOURCE holds.
 
+    What a file does not say of itself is given with --interface and --k; a target with one design says the formats.
     Of the rows that differ the simplest are shown. Exit status 0: every row is equal; 1: some differ; 2: SOURCE is
     malformed, and nothing was run; 3: TARGET is not there, or rows were not answered, or there are none.
     """
     from mmaproof.designs.errors import InputError, TargetUnavailable
     from mmaproof.hardware_replay.replay import replay as run_all
+    from mmaproof.hardware_replay.tables.reading import Wanted
 
     try:
         runner = target_of(target, timeout, design)
     except TargetUnavailable:
-        if not source.is_file():  # the nearer mistake
+        if source != "-" and not Path(source.partition(",")[0]).is_file():  # the nearer mistake
             raise InputError(f"{source}: no such file") from None
         raise
-    rows = read_source(source, expect, runner)
+    known = runner.designs[0] if len(runner.designs) == 1 else None
+    rows = read_source(source, expect, runner, Wanted.of(interface, k, tuple(read_as or ()), known))
     meant = question.preconditions()
     if rows.problems:
         more = f" (and {len(rows.problems) - 1} more lines like it)" if len(rows.problems) > 1 else ""
@@ -116,20 +130,18 @@ class Rows:
         return replace(self, answers=held)
 
 
-def read_source(source: Path, expect: str | None, target: Target) -> Rows:
-    """Return the rows of a recording or vector file."""
+def read_source(source: str, expect: str | None, target: Target, wanted: Wanted) -> Rows:
+    """Return the rows of a vector file, a recording, or other files of operands and results."""
     from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.errors import InputError
-    from mmaproof.generators.vectors import answers_of, base_of, read_vectors
-    from mmaproof.hardware_replay.recordings import read_recording
+    from mmaproof.generators.vectors import answers_of, base_of, is_vector_file, read_vectors
+    from mmaproof.hardware_replay.tables.reading import read_answers
 
-    if source.suffix == ".npz":
+    if not is_vector_file(source):
         if expect is not None:
-            raise InputError("--expect chooses among the outputs of a vector file; a recording holds one output a row")
-        return Rows([read_recording(source)], [], 0)
-    if source.suffix != ".jsonl":
-        raise InputError(f"{source}: a recording ends in .npz, a vector file in .jsonl")
-    file = read_vectors(source)
+            raise InputError("--expect chooses among the outputs of a vector file; this one holds one output a row")
+        return Rows([read_answers(source, wanted)], [], 0)
+    file = read_vectors(Path(source))
     names = [x.name for x in target.designs] if expect is None else [find_design(expect).name]
     found = answers_of(file, names, chosen=expect is not None)
     if found.left_out:
@@ -141,14 +153,14 @@ def read_source(source: Path, expect: str | None, target: Target) -> Rows:
     return Rows(found.answers, file.problems, found.left_out)
 
 
-def replayed(source: Path, target: Target, report: Replay, rows: Rows, about: Sequence[Design]) -> Replayed:
+def replayed(source: str, target: Target, report: Replay, rows: Rows, about: Sequence[Design]) -> Replayed:
     """Return the report as an answer."""
     from mmaproof.explain.answers.listings import Counts, Replayed, RestsOnOf
 
     return Replayed.taken(
         report,
         rows,
-        source=str(source),
+        source=source,
         target=target.name,
         expectations={name: Counts(rows=n, mismatches=m) for name, (n, m) in report.expectations.items()},
         examples=[_example(x) for x in report.examples],
@@ -165,7 +177,7 @@ def _example(x: Mismatch) -> MismatchAnswer:
     return MismatchAnswer(row=x.label, **operands, expected=expected, returned=returned)
 
 
-def print_replay(source: Path, target: Target, report: Replay) -> None:
+def print_replay(source: str, target: Target, report: Replay) -> None:
     """Print the report for a person. The simplest mismatch is drawn on each of the two designs that is known."""
     say(f"{source} on {target.name}")
     say(f"  {report.rows} rows run, {report.mismatches} differ")

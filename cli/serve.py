@@ -13,8 +13,8 @@ def serve(design: DesignName) -> int:
     """Answer operands on stdin with d on stdout, one JSON object a line.
 
     The first line is {"design": NAME or null, "a_format": ..., "b_format": ..., "c_format": ..., "d_format": ...,
-    "k": N}, each other one {"a": [HEX, ...], "b": [HEX, ...], "c": HEX}, with "scale_a" and "scale_b" where the
-    design has scales; the answer to it is {"d": HEX}.
+    "k": N}, each other one {"a": [TEXT, ...], "b": [TEXT, ...], "c": TEXT}, with "scale_a" and "scale_b" where the
+    design has scales; a TEXT is a bit pattern (0x3c00) or a number (1.5, 2^-3). The answer to it is {"d": HEX}.
     Exit status 0 at the end of the input; 2 after a line that is malformed or does not fit the design.
     """
     from mmaproof.designs.errors import InputError

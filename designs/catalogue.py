@@ -17,6 +17,7 @@ from mmaproof.designs.design import DISCLOSED, Design
 from mmaproof.designs.errors import CatalogueError, DesignError, InputError, did_you_mean, shortened
 from mmaproof.designs.evidence import UNSTATED, Evidence, Level, RowEvidence
 from mmaproof.designs.formats import Format, find_format
+from mmaproof.designs.names import fitting, told_apart, turned, words_of
 from mmaproof.designs.parameters import (
     DEFINITIONS,
     complete_settings,
@@ -79,7 +80,10 @@ class Catalogue:
         smallest M and N. Raises DesignError for a name that is unknown or ambiguous, and for bad parameters.
         """
         name, at, settings = text.strip().partition("@")
-        design = self._find_base(name.strip())
+        try:
+            design = self._find_base(name.strip())
+        except DesignError as problem:
+            design = self._meant(name, problem)
         if not at:
             return design
         parsed = _parse_settings(settings)
@@ -103,6 +107,41 @@ class Catalogue:
             hint = did_you_mean(name, known)
             raise DesignError(f"unknown architecture {shortened(name)!r}: one of {', '.join(known)}{hint}")
         return meant
+
+    def place(self, text: str) -> str | None:
+        """Return the architecture that a text alone names, or the product of one; None if there is none."""
+        named = text.strip().lower()
+        if named in self.architectures or not named:
+            return named or None
+        return architecture_of(named, {n: x.targets for n, x in self.architectures.items()})
+
+    def _meant(self, name: str, problem: DesignError) -> Design:
+        """Return the design that a person means by a product, a format or a mnemonic; ``problem`` if there is none.
+
+        Raises DesignError with a list where several are meant.
+        """
+        place, rest = turned(name)
+        architecture = self.place(place)
+        if place and architecture is None:
+            raise problem
+        here = [x for x in self.designs.values() if architecture in (None, x.architecture)]
+        if not place and (alone := self.place(rest)):
+            formats = dict.fromkeys(x.a_format.isa_name for x in self.designs.values() if x.architecture == alone)
+            raise DesignError(
+                f"{shortened(name)!r} has units for {', '.join(formats)}: write one of them, such as "
+                f"{rest}/{next(iter(formats))}",
+                advice=f"list them with: mmaproof list {alone}",
+            )
+        words = words_of(rest)
+        found = fitting(here, words) if words else []
+        groups: dict[tuple[str, str], Design] = {}
+        for x in sorted(found, key=lambda d: (-d.k, d.m, d.n)):
+            groups.setdefault((x.architecture, _without_shape(x.instruction)), x)
+        if not groups:
+            raise problem
+        if len(groups) > 1:
+            raise DesignError(f"{shortened(name)!r} is ambiguous: {told_apart(list(groups.values()))}")
+        return next(iter(groups.values()))
 
     def _find_base(self, name: str) -> Design:
         if name in self.designs:

@@ -51,6 +51,10 @@ class OperandBatch:
         scales = [() if s is None else tuple(s[index].tolist()) for s in (self.scale_a, self.scale_b)]
         return Operands(tuple(self.a[index].tolist()), tuple(self.b[index].tolist()), int(self.c[index]), *scales)
 
+    def key(self, index: int) -> tuple[bytes, ...]:
+        """Return what tells the row at ``index`` from rows with other operands, as a key of a dictionary."""
+        return tuple(x[index].tobytes() for x in (self.a, self.b, self.c, self.scale_a, self.scale_b) if x is not None)
+
     def select(self, rows: npt.NDArray[np.bool_] | slice | npt.NDArray[np.intp]) -> OperandBatch:
         """Return the rows that the mask, slice or index array ``rows`` picks."""
         scales = [None if s is None else s[rows] for s in (self.scale_a, self.scale_b)]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mmaproof.designs.formats import Format
+from mmaproof.designs.errors import InputError
+from mmaproof.designs.formats import FORMATS, Format
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,37 @@ class Signature:
     """format of the scales of a and b; None if the unit has none"""
     block: int | None = None
     """K_block: elements of a (and of b) that share one scale"""
+
+    @classmethod
+    def parse(cls, text: str) -> Signature:
+        """Return the signature that ``text`` spells as in names of instructions: D.A.B.C, or D.A.B where C is as D.
+
+        With scales ``blockN`` comes first and their format last. Raises InputError for anything else.
+        """
+        parts = text.split(".")
+        block = None
+        if parts[0].startswith("block"):
+            if not parts[0][5:].isdecimal() or int(parts[0][5:]) < 1:
+                raise InputError(f"interface {text!r}: {parts[0]!r} is no block of scales; block32, for example")
+            block = int(parts.pop(0)[5:])
+        found = [_format(text, part) for part in parts]
+        scale = found.pop() if block is not None and found else None
+        if len(found) == 3:
+            found.append(found[0])
+        if len(found) != 4:
+            raise InputError(
+                f"interface {text!r}: formats of D, A, B and C as in names of instructions, f32.f16.f16.f32 for "
+                f"example; with scales block32.f32.e4m3.e4m3.f32.ue8m0"
+            )
+        d, a, b, c = found
+        return cls(a, b, c, d, scale, block)
+
+    @property
+    def interface(self) -> str:
+        """The text that ``parse`` reads."""
+        a, b, c, d = (f.isa_name for f in self.formats)
+        scales = ("", "") if self.scale is None else (f"block{self.block}.", f".{self.scale.isa_name}")
+        return f"{scales[0]}{d}.{a}.{b}.{c}{scales[1]}"
 
     @property
     def formats(self) -> tuple[Format, Format, Format, Format]:
@@ -50,3 +82,10 @@ class Signature:
     def __str__(self) -> str:
         scales = "" if self.scale is None else f", {self.scale.name} scales of blocks of {self.block}"
         return f"{self.a.name} * {self.b.name} + {self.c.name} -> {self.d.name}{scales}"
+
+
+def _format(text: str, part: str) -> Format:
+    named = {f.isa_name: f for f in FORMATS.values()} | dict(FORMATS)
+    if part not in named:
+        raise InputError(f"interface {text!r}: unknown format {part!r}: one of {', '.join(named)}")
+    return named[part]

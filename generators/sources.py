@@ -10,9 +10,10 @@ import numpy as np
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.operands import OperandBatch
-from mmaproof.generators.vectors import read_vectors, rows_of
+from mmaproof.generators.vectors import is_vector_file, read_vectors, rows_of
 from mmaproof.hardware_replay.answers import Numbered, Rows
-from mmaproof.hardware_replay.recordings import read_recording
+from mmaproof.hardware_replay.tables.reading import Wanted, read_operands
+from mmaproof.hardware_replay.tables.recognise import STDIN, files_of
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 
 _AT_ONCE = 1 << 16
@@ -25,7 +26,7 @@ MOST_PRODUCTS = 1 << 27
 
 
 def read_rows(source: str, designs: Sequence[Design], *, k: int | None, rows: int | None, seed: int) -> list[Rows]:
-    """Return the operands that ``source`` spells: a recording, a vector file, or the name of a distribution.
+    """Return the operands that ``source`` spells: a vector file, a recording, another file, or a distribution.
 
     Vectors are grouped as ``rows_of`` does. Random operands are for the one design, ``rows`` of them of length ``k``
     (default the instruction's). Raises InputError where the source is malformed, or does not say which operands.
@@ -42,15 +43,12 @@ def read_rows(source: str, designs: Sequence[Design], *, k: int | None, rows: in
         return [rows_for(designs[0], batch, parts[0].whence, seed=seed)]
     if k is not None or rows is not None:
         raise InputError(f"--k and --rows are of random operands; {source} holds its own")
-    path = Path(source)
-    if path.suffix == ".npz":
-        return [read_recording(path)]
-    if path.suffix != ".jsonl":
-        raise InputError(
-            f"{source}: a recording ends in .npz, a vector file in .jsonl; "
-            f"random operands are {', '.join(DISTRIBUTIONS)}"
-        )
-    file = read_vectors(path)
+    if not is_vector_file(source):
+        if source != STDIN and not Path(files_of(source)[0]).exists():
+            raise InputError(f"{source}: no such file; random operands are {', '.join(DISTRIBUTIONS)}")
+        known = designs[0].signature if len(designs) == 1 else None
+        return [read_operands(source, Wanted(known))]
+    file = read_vectors(Path(source))
     if file.problems:
         raise InputError(file.problems[0])
     return rows_of(file, [x.base_name for x in designs])

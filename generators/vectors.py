@@ -118,6 +118,19 @@ def read_vectors(path: Path) -> VectorFile:
     return found
 
 
+def is_vector_file(name: str) -> bool:
+    """Return whether a file is of JSON Lines of which the first states formats, or is called so and holds no object."""
+    path = Path(name)
+    if path.suffix != ".jsonl":
+        return False
+    try:
+        with path.open(encoding="utf-8") as stream:
+            first = json.loads(next((x for x in stream if x.strip()), ""))
+    except (OSError, ValueError, RecursionError):
+        return True
+    return not isinstance(first, dict) or any(x in first for x in ("a_format", "outputs"))
+
+
 def parse_vector(line: str) -> Vector:
     """Return the vector that a line of JSON spells; InputError says what is wrong with it."""
     try:

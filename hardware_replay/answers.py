@@ -82,6 +82,18 @@ class Answers(Rows):
 
     d: Patterns
 
+    def joined(self, others: Sequence[Answers]) -> Answers:
+        """Return these rows and those of others; InputError where formats or lengths differ."""
+        if not others:
+            return self
+        parts = [self, *others]
+        for part in others:
+            if part.all_formats != self.all_formats or part.batch.k != self.batch.k:
+                raise InputError(f"{part.whence}: has other formats or another k than {self.whence}")
+        batch = OperandBatch.concatenate([x.batch for x in parts])
+        d, whence = np.concatenate([x.d for x in parts]), ", ".join(x.whence for x in parts)
+        return replace(self, batch=batch, d=d, labels=Numbered("row", 1, len(batch)), whence=whence)
+
     def select(self, rows: npt.NDArray[np.bool_]) -> Answers:
         """Return the rows that are marked."""
         labels = [self.labels[i] for i in np.flatnonzero(rows).tolist()]

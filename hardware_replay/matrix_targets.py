@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +21,8 @@ from mmaproof.designs.foreign import as_numpy, is_array
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import Patterns, pattern_dtype
 from mmaproof.hardware_replay.matrix_target import MatrixTarget, Product
+from mmaproof.hardware_replay.tables.numbers import candidates
+from mmaproof.hardware_replay.tables.recognise import files_of, read_array, read_table
 
 DEADLINE = 60.0
 """Seconds that a process has for one product, unless another limit is given."""
@@ -98,7 +99,7 @@ class ProcessMatrixTarget:
             self._run([*words, *map(str, files)])
             if not files[2].exists():
                 raise TargetUnavailable(f"{self.name} wrote no d: its last argument names the .npy file to be written")
-            return _patterns(self.name, product, read_array(files[2]))
+            return _patterns(self.name, product, read_array(str(files[2])))
 
     def _run(self, words: list[str]) -> None:
         try:
@@ -166,36 +167,29 @@ class RecordedProduct:
         """Return the patterns of the scales of a and of b; None without scales. InputError for another type."""
         if self.scales is None or product.scale is None:
             return None
-        a, b = (
-            _of_format(f"scales of {x} of {self.name}", array, product.scale)
-            for x, array in zip("ab", self.scales, strict=True)
-        )
+        found = self._read({f"scales of {x}": (y, product.scale) for x, y in zip("ab", self.scales, strict=True)})
+        a, b = found.values()
         return a, b
 
     def patterns(self, product: Product) -> tuple[Patterns, Patterns, Patterns]:
         """Return the patterns of a, b and d; InputError names the array of another type."""
-        named = zip("abd", (self.a, self.b, self.d), (product.a, product.b, product.d), strict=True)
-        found = [_of_format(f"{x} of {self.name}", array, fmt) for x, array, fmt in named]
-        return found[0], found[1], found[2]
+        found = self._read({"a": (self.a, product.a), "b": (self.b, product.b), "d": (self.d, product.d)})
+        return found["a"], found["b"], found["d"]
 
-
-def read_array(path: Path) -> npt.NDArray[Any]:
-    """Return the array of a .npy file; InputError where it is none. Nothing is unpickled."""
-    try:
-        found = np.load(path, allow_pickle=False)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except (ValueError, EOFError, BadZipFile) as error:
-        raise InputError(f"{path}: no .npy file of numbers, or damaged: write one with numpy.save") from error
-    if not isinstance(found, np.ndarray):
-        raise InputError(f"{path}: an archive of arrays; give .npy files of one array each")
-    return found
+    def _read(self, arrays: dict[str, tuple[npt.NDArray[Any], Format]]) -> dict[str, Patterns]:
+        """Return the patterns of arrays in formats; InputError names the array, or the ways to read them."""
+        columns = {f"{name} of {self.name}": x for name, (x, _) in arrays.items()}
+        formats = {f"{name} of {self.name}": fmt for name, (_, fmt) in arrays.items()}
+        ways = candidates(columns, formats, frozenset())
+        if len(ways) > 1:
+            raise InputError(f"{self.name}: whole numbers may be numbers or bit patterns: write patterns as 0x...")
+        return {n: np.ascontiguousarray(x) for n, x in zip(arrays, next(iter(ways.values())).values(), strict=True)}
 
 
 def find_matrix_target(text: str, timeout: float = DEADLINE) -> MatrixTarget | RecordedProduct:
-    """Return what ``text`` spells: python:MODULE:FUNCTION, process:COMMAND, or files:A.npy,B.npy,D.npy.
+    """Return what ``text`` spells: python:MODULE:FUNCTION, process:COMMAND, files:A.npy,B.npy,D.npy, or a file.
 
-    Files of scales of a and of b may follow.
+    Files of scales of a and of b may follow. Files are of any kind that ``tables`` reads.
 
     Raises InputError for an unknown kind, for a module or function that is not there, and for files that cannot be
     read.
@@ -205,18 +199,29 @@ def find_matrix_target(text: str, timeout: float = DEADLINE) -> MatrixTarget | R
         return FunctionTarget(text, _function(text, name))
     if kind == "process":
         return ProcessMatrixTarget(name, timeout)
-    if kind == "files":
-        paths = name.split(",")
-        if len(paths) not in (3, 5) or not all(paths):
-            raise InputError(
-                f"{text!r}: files:A.npy,B.npy,D.npy is needed, with the operands first; scales of blocks of a and of b "
-                "may follow, SA.npy,SB.npy"
-            )
-        a, b, d, *scales = (read_array(Path(x)) for x in paths)
-        return RecordedProduct(text, a, b, d, (scales[0], scales[1]) if scales else None)
+    if kind == "files" or all(Path(x).is_file() for x in files_of(text)):
+        return _recorded(text, name if kind == "files" else text)
     raise InputError(
-        f"unknown target {text!r}: one of python:MODULE:FUNCTION, process:COMMAND, files:A.npy,B.npy,D.npy"
+        f"unknown target {text!r}: one of python:MODULE:FUNCTION, process:COMMAND, files:A.npy,B.npy,D.npy, FILE"
     )
+
+
+def _recorded(text: str, source: str) -> RecordedProduct:
+    """Return the product of matrices that files hold. Raises InputError where they hold something else."""
+    held = read_table(source).roles() if len(files_of(source)) in (1, 3, 5) else {}
+    if set(held) == {""} and held[""].ndim == 3 and len(held[""]) == 3:
+        held = dict(zip("abd", held[""], strict=True))
+    if not {"a", "b", "d"} <= held.keys():
+        raise InputError(
+            f"{text!r}: files:A.npy,B.npy,D.npy is needed, with the operands first; scales of blocks of a and of b "
+            "may follow, SA.npy,SB.npy; or one file with arrays a, b and d"
+        )
+    if "c" in held:
+        raise InputError(f"{text!r}: has a c, and a product of a kernel is a @ b: leave c out where it is zero")
+    scales = [held[x] for x in ("scale_a", "scale_b") if x in held]
+    if len(scales) == 1:
+        raise InputError(f"{text!r}: has scales of one of a and b: give those of both")
+    return RecordedProduct(text, held["a"], held["b"], held["d"], (scales[0], scales[1]) if scales else None)
 
 
 def _function(text: str, name: str) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""Arrays of an .npz file that may be damaged or made to do harm.
+"""Arrays of .npz and .npy files that may be damaged or made to do harm.
 
 Nothing is unpickled, and nothing is unpacked before its size is known and bounded.
 """
@@ -15,8 +15,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import IO, Any, BinaryIO, Literal
 
+import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
@@ -26,11 +27,12 @@ LARGEST = 1 << 31
 """Bytes that the arrays of one file may take, all of them together."""
 
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-_MAGIC = b"\x93NUMPY"
+MAGIC = b"\x93NUMPY"
 _LENGTHS = {1: "<H", 2: "<I", 3: "<I"}
 """How the length of a header is written, by the first number of the version (numpy.lib.format)"""
 _LONGEST_HEADER = 10_000
-_TYPE = re.compile(r"[<>|=][uifU]\d{1,9}")
+_TYPE = re.compile(r"[<>|=][uifUV]\d{1,9}")
+"""Numbers, text, and bytes without a type: NumPy stores so what it does not know itself"""
 _DAMAGE = (
     OSError,
     ValueError,
@@ -60,8 +62,13 @@ class ArrayHeader:
 class NpzFile:
     """An open .npz file. Every method raises InputError where it is damaged."""
 
-    path: Path
+    path: Path | str
     archive: zipfile.ZipFile
+
+    @property
+    def names(self) -> list[str]:
+        """The names of its arrays."""
+        return [x.removesuffix(".npy") for x in self.archive.NameToInfo]
 
     def __contains__(self, name: str) -> bool:
         return f"{name}.npy" in self.archive.NameToInfo
@@ -75,18 +82,7 @@ class NpzFile:
             raise InputError(f"{self.path}: has no array {name!r}; a recording holds a, b, c and d")
         member = self.archive.getinfo(f"{name}.npy")
         with _refused(self.path, name), self.archive.open(member) as stream:
-            start = stream.read(8)
-            if start[:6] != _MAGIC or start[6] not in _LENGTHS:
-                raise InputError(f"{self.path}: {name} is no array in the format of NumPy")
-            form = _LENGTHS[start[6]]
-            (length,) = struct.unpack(form, stream.read(struct.calcsize(form)))
-            if length > _LONGEST_HEADER:
-                raise ValueError(f"a header of {length} bytes")
-            header = _parse_header(stream.read(length).decode("latin-1"), stream.tell())
-            stated, there = math.prod(header.shape) * header.dtype.itemsize, member.file_size - header.start
-            if stated != there:
-                raise ValueError(f"shape {header.shape} takes {stated} bytes, and {there} are there")
-        return header
+            return _read_header(stream, member.file_size, f"{self.path}: {name}")
 
     def read(self, name: str) -> npt.NDArray[Any]:
         """Return an array. Raises InputError as ``header`` does."""
@@ -94,6 +90,29 @@ class NpzFile:
         with _refused(self.path, name), self.archive.open(f"{name}.npy") as stream:
             data = stream.read()[header.start :]
             return np.frombuffer(data, header.dtype).reshape(header.shape, order=header.order)
+
+
+def read_npy(stream: BinaryIO, size: int, whence: str) -> npt.NDArray[Any]:
+    """Return the array of an open .npy file of ``size`` bytes; InputError where it is damaged or holds objects."""
+    with _refused(whence):
+        header = _read_header(stream, size, whence)
+        return np.frombuffer(stream.read(), header.dtype).reshape(header.shape, order=header.order)
+
+
+def _read_header(stream: IO[bytes], size: int, whence: str) -> ArrayHeader:
+    """Return what an array of ``size`` bytes in all says of itself, after a check that all of its bytes are there."""
+    start = stream.read(8)
+    if start[:6] != MAGIC or start[6] not in _LENGTHS:
+        raise InputError(f"{whence} is no array in the format of NumPy")
+    form = _LENGTHS[start[6]]
+    (length,) = struct.unpack(form, stream.read(struct.calcsize(form)))
+    if length > _LONGEST_HEADER:
+        raise ValueError(f"a header of {length} bytes")
+    header = _parse_header(stream.read(length).decode("latin-1"), stream.tell())
+    stated, there = math.prod(header.shape) * header.dtype.itemsize, size - header.start
+    if stated != there:
+        raise ValueError(f"shape {header.shape} takes {stated} bytes, and {there} are there")
+    return header
 
 
 def _parse_header(text: str, start: int) -> ArrayHeader:
@@ -107,20 +126,27 @@ def _parse_header(text: str, start: int) -> ArrayHeader:
         raise ValueError(f"holds {descr!r}, neither numbers nor text; other objects are never loaded")
     if not (isinstance(shape, tuple) and all(type(x) is int and x >= 0 for x in shape)):
         raise ValueError(f"has a shape {shape!r}")
-    return ArrayHeader(np.dtype(descr), shape, "F" if fortran else "C", start)
+    # ml_dtypes calls one of its types so, and NumPy does not know it by that name
+    dtype = np.dtype(ml_dtypes.float8_e5m2) if descr[1:] == "f1" else np.dtype(descr)
+    return ArrayHeader(dtype, shape, "F" if fortran else "C", start)
 
 
 @contextmanager
-def open_npz(path: Path) -> Iterator[NpzFile]:
-    """Open ``path`` for reading. Raises InputError where it is missing, no .npz file, damaged, or above LARGEST."""
-    if not path.is_file():
-        raise InputError(f"{path}: {'it is a folder; name a file in it' if path.is_dir() else 'no such file'}")
-    with _refused(path), path.open("rb") as stream:
-        single = stream.read(6) == _MAGIC
-    if single:
-        raise InputError(f"{path}: a single array, no .npz file: a recording holds a, b, c and d")
+def open_npz(path: Path | str, stream: BinaryIO | None = None) -> Iterator[NpzFile]:
+    """Open ``path`` for reading, or what ``stream`` holds of it.
+
+    Raises InputError where it is missing, no .npz file, damaged, or above LARGEST.
+    """
+    if stream is None:
+        file = Path(path)
+        if not file.is_file():
+            raise InputError(f"{path}: {'it is a folder; name a file in it' if file.is_dir() else 'no such file'}")
+        with _refused(path), file.open("rb") as beginning:
+            single = beginning.read(6) == MAGIC
+        if single:
+            raise InputError(f"{path}: a single array, no .npz file: a recording holds a, b, c and d")
     with _refused(path):
-        archive = zipfile.ZipFile(path)
+        archive = zipfile.ZipFile(path if stream is None else stream)
     with archive:
         members = archive.infolist()
         size = sum(x.file_size for x in members)
@@ -133,7 +159,7 @@ def open_npz(path: Path) -> Iterator[NpzFile]:
 
 
 @contextmanager
-def _refused(path: Path, array: str | None = None) -> Iterator[None]:
+def _refused(path: Path | str, array: str | None = None) -> Iterator[None]:
     """Turn what Python's libraries raise on a damaged file, or on one array of it, into InputError."""
     try:
         yield

@@ -85,6 +85,18 @@ def _count(entry: dict[str, Any], name: str) -> int:
     return value
 
 
+def is_recording(path: Path) -> bool:
+    """Return whether a file is an .npz file that says what it holds, or that an index beside it describes.
+
+    What cannot be read is none.
+    """
+    try:
+        with open_npz(path) as file:
+            return "about" in file or path.name in read_index(path.parent)
+    except InputError:
+        return False
+
+
 def read_recording(path: Path) -> Answers:
     """Return the rows of the recording ``path``, checked against what it says of itself or the index beside it.
 
@@ -150,7 +162,7 @@ def write_recording(path: Path, answers: Answers, provenance: Provenance) -> Non
 
 def _stated(file: NpzFile) -> tuple[Provenance, str]:
     """Return what is said of an open recording and where: in the file itself, or else in the index beside it."""
-    path = file.path
+    path = Path(file.path)
     if "about" in file:
         text = _about(file)
         try:
@@ -211,7 +223,7 @@ def _about(file: NpzFile) -> str:
 
 def _check_shapes(file: NpzFile, stated: Provenance, names: Sequence[str], whence: str) -> None:
     """Raise InputError where the arrays called ``names`` are no patterns, or their shapes are not those stated."""
-    path, headers = file.path, {name: file.header(name) for name in names}
+    path, headers = Path(file.path), {name: file.header(name) for name in names}
     for name, header in headers.items():
         if header.dtype.kind != "u":
             raise InputError(f"{path}: {name} has type {header.dtype}: bit patterns are unsigned integers")

@@ -19,6 +19,7 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import Format
+from mmaproof.designs.numbers import exact_pattern
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
 from mmaproof.hardware_replay.json_lines import pattern_template, read_object, short
 from mmaproof.smt.evaluate import evaluate_batch
@@ -139,7 +140,7 @@ class Conversation:
             for name, fmt in self._columns.items():
                 for index, text in enumerate(row.texts[name]):
                     try:
-                        texts[name].append(fmt.hex(fmt.parse(text)))
+                        texts[name].append(fmt.hex(exact_pattern(text.strip(), fmt)))
                     except InputError as error:
                         where = "c" if name == "c" else f"{name}[{index}]"
                         return good, InputError(f"line {row.number}: {where}: {error}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import version
@@ -19,9 +19,11 @@ from mmaproof.hardware_replay.arm_cpu import ARM_INSTRUCTIONS, find_arm_instruct
 from mmaproof.hardware_replay.cpu import find_cpu_instruction
 from mmaproof.hardware_replay.cuda.device import open_device
 from mmaproof.hardware_replay.process import DEADLINE, ProcessTarget
-from mmaproof.hardware_replay.recordings import read_provenance, read_recording
+from mmaproof.hardware_replay.recordings import is_recording, read_provenance
 from mmaproof.hardware_replay.rtl import RtlTarget
 from mmaproof.hardware_replay.rtl_simulator import SimulatorTarget
+from mmaproof.hardware_replay.tables.reading import NOTHING_SAID, Wanted, read_answers
+from mmaproof.hardware_replay.tables.recognise import STDIN, files_of
 from mmaproof.hardware_replay.target import Ran, Target, Unit
 from mmaproof.rtl.meant import read_whole
 from mmaproof.smt.evaluate import evaluate_batch
@@ -60,24 +62,33 @@ class ModelTarget:
 
 @dataclass(frozen=True)
 class RecordingTarget:
-    """A recording: answers the operands that it holds, and no others."""
+    """A recording, or operands and results in files of any kind: answers the operands that it holds, and no others."""
 
-    path: Path
+    source: str
+    wanted: Wanted = NOTHING_SAID
+    more: tuple[str, ...] = ()
+    """files of further rows"""
 
     @cached_property
     def answers(self) -> Answers:
-        """The rows that it holds. Raises InputError where the file is malformed."""
-        return read_recording(self.path)
+        """The rows that it holds, those of further files after them.
+
+        Raises InputError where a file is malformed, does not say what it holds, or has other formats or another k.
+        """
+        held = read_answers(self.source, self.wanted)
+        return held.joined([read_answers(x, self.wanted.like(held)) for x in self.more])
 
     @property
     def name(self) -> str:
         """``recording:`` and the file."""
-        return f"recording:{self.path}"
+        return f"recording:{self.source}"
 
     @property
     def unit(self) -> Unit:
         """What the recording is of."""
-        about = read_provenance(self.path)
+        if not is_recording(Path(self.source)):
+            return Unit("", "", "")
+        about = read_provenance(Path(self.source))
         return Unit(about.device, about.device_version, about.driver)
 
     @property
@@ -101,15 +112,10 @@ class RecordingTarget:
 
     def run(self, rows: Rows) -> Ran:
         """Return the recorded d of each row that is held."""
-        held = {_key(self.answers.batch, i): i for i in range(len(self.answers.batch))}
-        found = [held.get(_key(rows.batch, i)) for i in range(len(rows.batch))]
+        held = {self.answers.batch.key(i): i for i in range(len(self.answers.batch))}
+        found = [held.get(rows.batch.key(i)) for i in range(len(rows.batch))]
         answered = np.array([i is not None for i in found], dtype=bool)
         return Ran(self.answers.d[[i or 0 for i in found]], answered)
-
-
-def _key(batch: OperandBatch, row: int) -> tuple[bytes, ...]:
-    columns = (batch.a, batch.b, batch.c, batch.scale_a, batch.scale_b)
-    return tuple(b"" if x is None else x[row].tobytes() for x in columns)
 
 
 @dataclass(frozen=True)
@@ -159,14 +165,25 @@ def _listed(designs: tuple[Design, ...]) -> str:
     return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
 
 
-def find_target(text: str, timeout: float | None = None, design: str | None = None) -> Target:
-    """Return the target that ``text`` spells.
+def find_target(
+    text: str,
+    timeout: float | None = None,
+    design: str | None = None,
+    wanted: Wanted = NOTHING_SAID,
+    more: Sequence[str] = (),
+) -> Target:
+    """Return the target that ``text`` spells. The name of a file alone is a recording, too.
 
+    ``wanted`` says of files what they do not say themselves, and ``more`` are files of further rows of a recording.
     ``timeout`` is the silence in seconds that a process may keep; ``design`` names the one instruction of a CPU or GPU
     that is meant. Raises InputError for an unknown kind or a bad name, TargetUnavailable for one that is not on this
     machine.
     """
     kind, colon, name = text.partition(":")
+    if (kind == "recording" and name) or (kind not in _KINDS and _is_file(text)):
+        return _recording(text.removeprefix("recording:"), wanted, tuple(more))
+    if more:
+        raise InputError(f"{more[0]}: further rows are those of a file, and {text} can be asked itself: leave them out")
     if kind not in _KINDS or (not name and (colon or not _KINDS[kind].alone)):
         allowed = ", ".join(f"{k}{x.spelling}" for k, x in _KINDS.items())
         raise InputError(f"unknown target {text!r}: one of {allowed}")
@@ -190,8 +207,12 @@ class _Kind:
     """whether the kind may stand alone"""
 
 
-def _recording(path: Path) -> Target:
-    target = RecordingTarget(path)
+def _is_file(text: str) -> bool:
+    return text == STDIN or all(Path(x).is_file() for x in files_of(text))
+
+
+def _recording(source: str, wanted: Wanted = NOTHING_SAID, more: tuple[str, ...] = ()) -> Target:
+    target = RecordingTarget(source, wanted, more)
     _ = target.answers  # a file that cannot be read is no target
     return target
 
@@ -212,7 +233,7 @@ def _cuda(number: str, _: float | None) -> Target:
 
 _KINDS = {
     "model": _Kind(":DESIGN", lambda name, _: ModelTarget(find_design(name))),
-    "recording": _Kind(":FILE", lambda name, _: _recording(Path(name))),
+    "recording": _Kind(":FILE", lambda name, _: _recording(name)),
     "process": _Kind(":COMMAND", _process),
     "cpu": _Kind(":INSTRUCTION", _cpu),
     "cuda": _Kind("[:N]", _cuda, alone=True),

@@ -30,7 +30,8 @@ def identify(
         str,
         argument(
             "TARGET",
-            "python:MODULE:FUNCTION, process:COMMAND, or files:A.npy,B.npy,D.npy[,SA.npy,SB.npy] (scales of blocks).",
+            "python:MODULE:FUNCTION, process:COMMAND, files:A.npy,B.npy,D.npy[,SA.npy,SB.npy] (scales of blocks), "
+            "or FILE with matrices a, b and d.",
         ),
     ],
     interface: Annotated[

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 from math import ceil, sqrt
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from mmaproof.gemm.tolerances.magnitudes import Floats
 from mmaproof.gemm.tolerances.statistical import Quantile
 from mmaproof.gemm.tolerances.tolerance import Tolerance, tolerance
 from mmaproof.gemm.tolerances.within import Truths, errors_of, is_within
+from mmaproof.hardware_replay.tables.recognise import read_array
 from mmaproof.smt.evaluate import equal_patterns
 
 
@@ -92,7 +94,7 @@ def assert_gemm(
     Arrays are of NumPy, ml_dtypes, PyTorch or JAX: ``actual`` (M, N) in the plan's format of d, ``a`` (M, K), ``b``
     (K, N) and ``c`` (M, N) in its formats of operands, c None for zeros. Scales of blocks have the shapes (M, blocks)
     and (blocks, N), and ``factors``, of a plan whose factors are operands, (M, count) in fp32.
-    ``strength`` says what is compared:
+    Each may be a ``Path``, too, of a file that holds this array. ``strength`` says what is compared:
 
     * ``bits``: the bits of the emulated plan; NaNs are equal to each other;
     * ``proved``: ``|actual - exact|`` against the proved bound, on fractions where float64 does not tell; infinities
@@ -194,10 +196,10 @@ def _quantile(found: Tolerance, distribution: str) -> Quantile:
 
 
 def _read(name: str, array: Any) -> npt.NDArray[Any]:
-    """Return an array of any library as one of NumPy; OperandError names it."""
+    """Return an array of any library, or that of a file, as one of NumPy; OperandError names it."""
     try:
-        return as_numpy(array)
-    except OperandError as problem:
+        return read_array(str(array)) if isinstance(array, Path) else as_numpy(array)
+    except InputError as problem:
         raise OperandError(f"{name}: {problem}") from problem
 
 

@@ -20,6 +20,7 @@ from mmaproof.generators.identify.space import Axes, Interface, default_axes, re
 from mmaproof.hardware_replay.function import FunctionTarget
 from mmaproof.hardware_replay.rtl import RtlTarget
 from mmaproof.hardware_replay.rtl_simulator import SimulatorTarget
+from mmaproof.hardware_replay.tables.reading import Wanted
 from mmaproof.hardware_replay.target import Target
 from mmaproof.hardware_replay.targets import RecordingTarget, find_target
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
@@ -40,6 +41,7 @@ def identify(
     validation: int | None = None,
     solver: str | Solving = DEFAULT_SOLVER,
     seed: int = 0,
+    propose: bool = False,
 ) -> Identification:
     """Find out what a unit is: ask it batches of operands, and keep the designs that agree with every answer.
 
@@ -51,12 +53,14 @@ def identify(
     everything, the final validation too. It takes ``validation`` operand sets, by default 100000 and of a slow unit
     fewer. Without ``proofs`` what cannot be told apart stays undecided.
 
-    A recording answers nothing new: its rows narrow the space. Raises InputError for a text, an interface or a space
-    that is not known, TargetUnavailable for a target that is not here or answers nothing, and LimitError for a time
-    limit out of range.
+    A recording answers nothing new: its rows narrow the space. To ``propose`` is to return operands as well that its
+    unit is to be run on next. The name of a file of operands and results is a recording, too.
+
+    Raises InputError for a text, an interface or a space that is not known, TargetUnavailable for a target that is not
+    here or answers nothing, and LimitError for a time limit out of range.
     """
     limits, began = Limits.of(seconds), time.monotonic()
-    runner = _target(target)
+    runner = _target(target, Wanted.of(interface, k))
     asked = _interface(runner, interface, k)
     axes = _axes(space, asked)
     identifier = Identifier(
@@ -67,13 +71,14 @@ def identify(
         seed=seed,
         proofs=proofs,
         validation=validation,
+        propose=propose,
     )
     return identifier.identify(_recorded(runner, asked))
 
 
-def _target(target: Target | Callable[..., npt.ArrayLike] | str) -> Target:
+def _target(target: Target | Callable[..., npt.ArrayLike] | str, wanted: Wanted) -> Target:
     if isinstance(target, str):
-        return find_target(target)
+        return find_target(target, wanted=wanted)
     if hasattr(type(target), "design_of"):
         return cast("Target", target)
     if callable(target):

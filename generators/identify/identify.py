@@ -66,7 +66,8 @@ class Identifier:
     """One identification: of ``oracle`` within ``axes``, in about ``seconds``.
 
     Without ``proofs`` nothing is proved: what agrees with everything is undecided. ``validation`` is the number of rows
-    of the final validation; by default as many of VALIDATION as SLOW seconds allow.
+    of the final validation; by default as many of VALIDATION as SLOW seconds allow. To ``propose`` is to look for
+    operands that a recorded unit is to be run on next.
     """
 
     def __init__(
@@ -79,7 +80,9 @@ class Identifier:
         seed: int,
         proofs: bool = True,
         validation: int | None = None,
+        propose: bool = False,
     ) -> None:
+        self.propose = propose
         self.oracle, self.axes, self.seed = oracle, axes, seed
         self.solving = Solving.of(solver)
         self.interface = oracle.interface
@@ -121,7 +124,24 @@ class Identifier:
             best, self.validated = nearest, 0
         if best is None and recorded is None:
             self._ask_again(evidence, evidence.contradiction(nearest))
-        return self._outcome(fit, best, nearest)
+        outcome = self._outcome(fit, best, nearest)
+        if self.propose and recorded is not None:
+            outcome.proposed = self._proposed(fit, best, nearest)
+        return outcome
+
+    def _proposed(self, fit: Fit, best: Behaviour | None, nearest: Behaviour) -> OperandBatch:
+        """Return operands that a recorded unit is to be run on next; none are left where nothing is open.
+
+        They are those of the first batch that it was not run on yet, and those on which designs that fit differ.
+        """
+        design = self.interface.design(best or nearest)
+        parts = [first_probes(self.any_design, self.seed).batch]
+        if best is not None:
+            parts += [x for x in (self._separating(fit, best), self._splitting(fit, best)) if x is not None]
+        else:
+            rows = ladders(design, most=None).batch
+            parts.append(rows.select(np.unique(np.linspace(0, len(rows) - 1, LADDER_ROWS).astype(np.intp))))
+        return _new_rows(OperandBatch.concatenate(parts), fit.evidence.batch)
 
     def _ask_again(self, evidence: Evidence, row: int | None) -> None:
         """Ask for a row that nothing explains twice more: a unit that contradicts itself cannot be identified."""
@@ -209,12 +229,15 @@ class Identifier:
         yield from (p for p in fit.alternatives(best) if p not in known)
 
     def _separates(self, fit: Fit, best: Behaviour) -> bool:
-        """Ask for rows on which designs that fit differ; return whether there were any, and the target answered.
+        """Ask for rows on which designs that fit differ; return whether there were any, and the target answered."""
+        rows = None if self.oracle.batches >= MOST_BATCHES else self._separating(fit, best)
+        return rows is not None and self._ask(fit.evidence, rows, "separating")
+
+    def _separating(self, fit: Fit, best: Behaviour) -> OperandBatch | None:
+        """Return rows on which designs that fit differ; None where a search found none.
 
         Designs that a search did not tell apart are not searched again.
         """
-        if self.oracle.batches >= MOST_BATCHES:
-            return False
         rows = self._searched()
         ours = evaluate_batch(self.interface.design(best), rows)
         rivals = [x for x in self._rivals(fit, best) if frozenset((best, x)) not in self._alike]
@@ -229,15 +252,20 @@ class Identifier:
             # rows that were chosen for others are few, and tell most rivals apart too
             elif len(differing(design, rows, ours, chosen)) < EACH:
                 chosen = sorted({*chosen, *differences})
-        return bool(chosen) and self._ask(fit.evidence, rows.select(np.array(chosen)), "separating")
+        return rows.select(np.array(chosen)) if chosen else None
 
     def _is_split(self, fit: Fit, best: Behaviour) -> bool:
-        """Ask for operands, found by the solver, on which designs that fit differ; return whether ``best`` was wrong.
+        """Ask for operands on which the solver found that designs differ; return whether ``best`` was wrong."""
+        batch = None if self.oracle.batches >= MOST_BATCHES else self._splitting(fit, best)
+        return batch is not None and self._ask(fit.evidence, batch, "solver") and not fit.evidence.fits(best)
+
+    def _splitting(self, fit: Fit, best: Behaviour) -> OperandBatch | None:
+        """Return operands, found by the solver, on which designs that fit differ; None without any.
 
         What is proved to be the same is remembered.
         """
-        if not self.proofs or self.oracle.batches >= MOST_BATCHES:
-            return False
+        if not self.proofs:
+            return None
         chosen = []
         for rival in self._open(fit, best):
             if fit.is_late():
@@ -245,10 +273,7 @@ class Identifier:
             witness = self._relate(best, rival)
             if witness is not None:
                 chosen.append(witness)
-        if not chosen:
-            return False
-        batch = OperandBatch.of_rows(self.interface.signature.formats, chosen)
-        return self._ask(fit.evidence, batch, "solver") and not fit.evidence.fits(best)
+        return OperandBatch.of_rows(self.interface.signature.formats, chosen) if chosen else None
 
     def _open(self, fit: Fit, best: Behaviour) -> list[Behaviour]:
         """Return other behaviours that fit: those of the catalogue first, then those with the fewest changes."""
@@ -413,6 +438,13 @@ def _rows_of_ladders(oracle: Oracle) -> int | None:
 def _rows_of_slow(oracle: Oracle) -> int:
     """Return how many rows take a tenth of SLOW, and at least a hundred."""
     return max(int(oracle.rate * SLOW / 10), 100)
+
+
+def _new_rows(batch: OperandBatch, known: OperandBatch) -> OperandBatch:
+    """Return the rows that are not among those known, each once."""
+    seen = {known.key(i) for i in range(len(known))}
+    fresh = {batch.key(i): i for i in reversed(range(len(batch)))}
+    return batch.select(np.array(sorted(i for key, i in fresh.items() if key not in seen), dtype=np.intp))
 
 
 def _hex(fmt: Format, patterns: tuple[int, ...]) -> str:

@@ -39,9 +39,9 @@ class Neighbour:
 
     @property
     def text(self) -> str:
-        """What the unit is, as far as is known: NAME with parameter=value."""
-        changes = ", ".join(f"{name}={value}" for name, value in self.changes.items())
-        return f"{self.design.name}{' with ' * bool(changes)}{changes}"
+        """What the unit is, as far as is known, as the name of a design: NAME@parameter=value,...."""
+        changes = ",".join(f"{name}={value}" for name, value in self.changes.items())
+        return f"{self.design.name}{'@' * bool(changes)}{changes}"
 
 
 def neighbour(outcome: Identification) -> Neighbour | None:

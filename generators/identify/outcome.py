@@ -9,6 +9,7 @@ from typing import Any
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError
+from mmaproof.designs.operands import OperandBatch
 from mmaproof.designs.parameters import format_parameter
 from mmaproof.explain import Picture, explain
 from mmaproof.explain.html import answer_html
@@ -63,6 +64,8 @@ class Identification:
     nan_codes: tuple[int, ...] = ()
     other_interfaces: Mapping[str, tuple[Design, ...]] = field(default_factory=dict)
     """where nothing fits: other formats of the same widths, and the designs of the catalogue that agree under these"""
+    proposed: OperandBatch | None = None
+    """operands that a recorded unit is to be run on next, none where nothing is left to ask; None: nobody asked"""
     late: bool = False
     """whether time or batches were over before anything was found that fits, or time before the validation was done"""
 

@@ -16,7 +16,7 @@ from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.conversions import RHO
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError, InputError
-from mmaproof.designs.formats import FORMATS, Format
+from mmaproof.designs.formats import Format
 from mmaproof.designs.k_order import KOrder
 from mmaproof.designs.parameters import DEFINITIONS, complete_settings, parse_parameter
 from mmaproof.designs.profiles import load_disputes
@@ -139,33 +139,11 @@ class Interface:
 
     @classmethod
     def parse(cls, text: str, k: int) -> Interface:
-        """Return the interface that ``text`` spells as in names of instructions: D.A.B.C, or D.A.B where C is as D.
-
-        With scales ``blockN`` comes first and their format last. Raises InputError for anything else.
-        """
-        parts = text.split(".")
-        block = None
-        if parts[0].startswith("block"):
-            if not parts[0][5:].isdecimal() or int(parts[0][5:]) < 1:
-                raise InputError(f"interface {text!r}: {parts[0]!r} is no block of scales; block32, for example")
-            block = int(parts.pop(0)[5:])
-        found = [_format(text, part) for part in parts]
-        scale = found.pop() if block is not None and found else None
-        if len(found) == 3:
-            found.append(found[0])
-        if len(found) != 4:
-            raise InputError(
-                f"interface {text!r}: formats of D, A, B and C as in names of instructions, f32.f16.f16.f32 for "
-                f"example; with scales block32.f32.e4m3.e4m3.f32.ue8m0"
-            )
-        d, a, b, c = found
-        return cls(Signature(a, b, c, d, scale, block), k)
+        """Return the interface of length ``k`` whose formats ``text`` spells; see ``Signature.parse``."""
+        return cls(Signature.parse(text), k)
 
     def __str__(self) -> str:
-        a, b, c, d = (f.isa_name for f in self.signature.formats)
-        scale, block = self.signature.scale, self.signature.block
-        scales = ("", "") if scale is None else (f"block{block}.", f".{scale.isa_name}")
-        return f"{scales[0]}{d}.{a}.{b}.{c}{scales[1]}"
+        return self.signature.interface
 
     def design(self, behaviour: Behaviour) -> Design:
         """Return the design of this interface that behaves so; DesignError where that does not fit it."""
@@ -185,13 +163,6 @@ class Interface:
     def takes(self, design: Design) -> bool:
         """Return whether a design has this signature, and runs this length in whole instructions."""
         return design.signature == self.signature and self.k % design.k == 0
-
-
-def _format(text: str, part: str) -> Format:
-    named = {f.isa_name: f for f in FORMATS.values()} | dict(FORMATS)
-    if part not in named:
-        raise InputError(f"interface {text!r}: unknown format {part!r}: one of {', '.join(named)}")
-    return named[part]
 
 
 def default_axes(interface: Interface) -> Axes:

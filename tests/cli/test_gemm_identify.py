@@ -122,6 +122,9 @@ def test_a_recorded_product_with_scales(run, tmp_path):
     names = [str(tmp_path / f"{x}.npy") for x in ("a", "b", "d", "scale_a", "scale_b")]
     for name, x in zip(names, (a, b, d, *scales), strict=True):
         np.save(name, x)
+    swapped = [str(tmp_path / f"{x}.npy") for x in "pq"]
+    for name, x in zip(swapped, reversed(scales), strict=True):
+        np.save(name, x)
     interface = "--interface", "f32.e4m3.e4m3.ue8m0"
     given = "--plan", plan.name, "--timeout", "3s"
     status, output, _ = run("gemm", "identify", f"files:{','.join(names)}", *interface, *given)
@@ -131,7 +134,7 @@ def test_a_recorded_product_with_scales(run, tmp_path):
         (names[:3], interface, "has no scales of ue8m0"),
         (names, ("--interface", "f32.e4m3.e4m3"), "name their format as well"),
         (names[:4], interface, "files:A.npy,B.npy,D.npy is needed"),
-        ([*names[:3], names[4], names[3]], interface, "(4, blocks) and (blocks, 6) needed"),
+        ([*names[:3], *swapped], interface, "(4, blocks) and (blocks, 6) needed"),
     ):
         status, _, errors = run("gemm", "identify", f"files:{','.join(target)}", *options)
         assert status == 2

@@ -56,7 +56,7 @@ def test_a_unit_that_is_known_but_for_one_parameter(run, small_space):
     assert finite["rows"] + special["rows"] == record["operands"]
     assert not any(x["wrong"] for x in record["disagreements"].values()), "what was found agrees with everything"
     status, out, _ = run("identify", *asked)
-    assert f"  nearest: {TURING.name} with fraction_bits=22\n" in out
+    assert f"  nearest: {TURING.name}@fraction_bits=22\n" in out
     assert "rows disagree with it" in " ".join(out.split())
     assert f"\n{TURING.name}\n" in out, "the simplest row is drawn on the nearest design"
 
@@ -74,7 +74,7 @@ def test_a_unit_outside_the_space_is_said_to_be_none(run, small_space):
     assert "no design was found that agrees" in out
     assert "returned, " in out
     assert "with finite operands" in out
-    assert f"  nearest: {TURING.name} with fraction_bits=22\n" in out
+    assert f"  nearest: {TURING.name}@fraction_bits=22\n" in out
 
 
 def test_time_that_runs_out_is_no_answer(run, small_space):

@@ -1,6 +1,7 @@
 """`mmaproof list designs`: every column is there, however wide the output is."""
 
 import pytest
+from support.commands import only_json
 
 from mmaproof.cli import listing
 from mmaproof.designs.catalogue import load_catalogue
@@ -32,3 +33,26 @@ def test_a_terminal_gets_every_column(run, monkeypatch, width):
     assert "…" not in out
     assert any("gst-fdpa" in line.split() for line in lines)
     assert LONGEST.replace("/", "") in "".join(line.split()[0] for line in lines).replace("/", "")
+
+
+def test_designs_are_chosen_by_formats_architecture_and_k(run):
+    status, out, _ = run("list", "--formats", "e4m3", "--architecture", "hopper", "--k", "32", "--json")
+    found = only_json(out)["designs"]
+    assert status == 0
+    assert {x["name"] for x in found} >= {"hopper/wgmma.m64n8k32.f32.e4m3.e4m3"}
+    kinds = {(x["architecture"], x["a_format"], x["b_format"], x["k"]) for x in found}
+    assert kinds == {("hopper", "e4m3", "e4m3", 32)}
+    mixed = only_json(run("list", "hopper", "--formats", "e5m2,e4m3", "--json")[1])["designs"]
+    assert {(x["a_format"], x["b_format"]) for x in mixed} == {("e5m2", "e4m3")}
+    assert run("list", "--formats", "tea")[0] == 2
+
+
+def test_two_products_are_compared_by_a_table(run):
+    status, out, err = run("compare", "H100", "b200")
+    assert status == 0
+    rows = {tuple(x.split()[:2]): x for x in out.splitlines()}
+    assert "fraction_bits" in rows["e4m3", "fp32"]
+    assert rows["fp16", "fp32"].endswith("the same arithmetic")
+    assert "H100 is read as hopper" in err or "h100 is read as hopper" in err
+    assert run("compare", "h100", "b200", "--json")[0] == 2
+    assert run("compare", "h100", "nothing")[0] == 2

@@ -29,7 +29,7 @@ def test_without_arguments_the_help_is_printed_as_it_is():
     assert len(ended.stderr.splitlines()) > 10
 
 
-@pytest.mark.parametrize("arguments", [["designs", "--json"], ["designs"], ["--help"], ["--version"]])
+@pytest.mark.parametrize("arguments", [["list", "--json"], ["list"], ["--help"], ["--version"]])
 @pytest.mark.parametrize(
     ("redirected", "problem"),
     [(">&-", "standard output is closed"), (">/dev/full", "No space left on device"), ("1</dev/null", "Bad file")],
@@ -44,10 +44,10 @@ def test_a_stdout_that_cannot_be_written(redirected, problem, arguments):
 @pytest.mark.middle
 @pytest.mark.parametrize("redirected", ["2>&-", "2>/dev/full", "2</dev/null"])
 def test_a_stderr_that_cannot_be_written_changes_no_status(redirected):
-    assert shell(redirected, "designs", "nothing").returncode == 2
+    assert shell(redirected, "list", "nothing").returncode == 2
     assert shell(redirected, "--frobnicate").returncode == 2
-    assert shell(redirected, "designs", "volta").returncode == 0
-    assert shell(f">/dev/full {redirected}", "designs", "volta").returncode == 2
+    assert shell(redirected, "list", "volta").returncode == 0
+    assert shell(f">/dev/full {redirected}", "list", "volta").returncode == 2
 
 
 def test_memory_that_runs_out_is_unknown(run, monkeypatch):
@@ -69,7 +69,7 @@ def test_an_interruption_while_commands_are_loaded(monkeypatch, capsys):
         return load(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", interrupted)
-    assert main(["designs"]) == 130
+    assert main(["list"]) == 130
     assert capsys.readouterr() == ("", "interrupted\n")
 
 

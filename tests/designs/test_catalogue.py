@@ -72,7 +72,7 @@ def test_ambiguity_lists_the_candidates():
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("volta", "ARCHITECTURE/INSTRUCTION"),
+        ("volta", "has units for f16: write one of them, such as volta/f16"),
         ("", "ARCHITECTURE/INSTRUCTION"),
         ("volta/", "ARCHITECTURE/INSTRUCTION"),
         ("vlta/mma", "did you mean volta"),

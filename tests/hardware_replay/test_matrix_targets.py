@@ -63,7 +63,7 @@ def test_modules_of_the_working_directory_are_found(tmp_path: Path, monkeypatch:
         ("python:nowhere.at.all:f", "nowhere.at.all cannot be imported: ModuleNotFoundError"),
         ("python:numpy:pi", "pi of numpy is no function"),
         ("files:a.npy,b.npy", "files:A.npy,B.npy,D.npy is needed"),
-        ("files:a.npy,b.npy,d.npy", "a.npy: cannot be read: No such file"),
+        ("files:a.npy,b.npy,d.npy", "a.npy: No such file"),
     ],
 )
 def test_targets_that_are_none(text: str, message: str) -> None:
@@ -121,7 +121,7 @@ def test_a_process_reads_formats_that_numpy_lacks_as_patterns(tmp_path: Path) ->
             "exit status 1; its stderr ends with no such shape",
         ),
         ("pass", TargetUnavailable, "wrote no d"),
-        ("open(d, 'w').write('text')", InputError, "d.npy: no .npy file of numbers"),
+        ("open(d, 'w').write('text')", InputError, "d.npy: holds a header and no rows"),
         ("np.save(d, np.zeros((2, 2), np.float32))", InputError, "returned an array of shape"),
         ("import time; time.sleep(60)", TargetUnavailable, "has not ended after 1 s: give it more time"),
     ],
@@ -156,10 +156,22 @@ def test_files_of_other_shapes_and_types(tmp_path: Path) -> None:
     fp32 = (FORMATS["fp32"],) * 3
     with pytest.raises(InputError, match=r"shapes a \(2, 4\), b \(4, 3\), d \(3, 2\): \(M, K\), .* needed"):
         recorded(tmp_path, d=(A @ B).T).product(*fp32)
-    with pytest.raises(InputError, match="b of files:.*: an array of float64 is not of the format fp32"):
-        recorded(tmp_path, b=B.astype(np.float64)).patterns(OF)
-    with pytest.raises(InputError, match="no .npy file of numbers"):
+    wide = recorded(tmp_path, b=B.astype(np.float64))
+    assert (wide.patterns(OF)[1].view(np.float32) == B).all(), "float64 that holds numbers of fp32"
+    with pytest.raises(InputError, match="b of files:.*is not representable in fp32"):
+        recorded(tmp_path, b=B.astype(np.float64) + 2**-40).patterns(OF)
+    with pytest.raises(InputError, match="other objects are never loaded"):
         recorded(tmp_path, a=np.array([None]))
+
+
+def test_a_file_with_the_matrices_of_a_product(tmp_path: Path) -> None:
+    np.savez(tmp_path / "x.npz", A=A, B=B, out=A @ B)
+    found = find_matrix_target(str(tmp_path / "x.npz"))
+    assert isinstance(found, RecordedProduct)
+    assert (found.patterns(OF)[2].view(np.float32) == A @ B).all()
+    np.savez(tmp_path / "x.npz", a=A, b=B, c=A, d=A @ B)
+    with pytest.raises(InputError, match="has a c"):
+        find_matrix_target(f"files:{tmp_path / 'x.npz'}")
 
 
 def test_products_that_are_none() -> None:

@@ -72,6 +72,11 @@ def test_other_spellings_of_a_pattern_unknown_fields_and_empty_lines():
     assert returned == b'{"d": "0x40000000"}\n' * 2
 
 
+def test_numbers_are_taken_as_well_as_patterns():
+    line = b'{"a": ["1.5", "0x0000", "-2^-3", "1"], "b": ["2", "1", "8", "0"], "c": "0.25"}'
+    assert Conversation(VOLTA).answer([header(VOLTA), line]) == (b'{"d": "0x40100000"}\n', None)
+
+
 ONE = batch_of(VOLTA, 1).row(0)
 SCALED = batch_of(GST, 1).row(0)
 
@@ -90,7 +95,7 @@ SCALED = batch_of(GST, 1).row(0)
         (VOLTA, row(VOLTA, ONE, a=[1, 2, 3, 4]), "'a' is missing or no list"),
         (VOLTA, row(VOLTA, ONE, b=["0x0000"] * 5), "'b' has 5 elements, 4 are needed"),
         (VOLTA, row(VOLTA, ONE, b=[]), "'b' has 0 elements"),
-        (VOLTA, row(VOLTA, ONE, a=["0x0000"] * 3 + ["3c00"]), r"a\[3\]: '3c00' is not a bit pattern"),
+        (VOLTA, row(VOLTA, ONE, a=["0x0000"] * 3 + ["3c00"]), r"a\[3\]: '3c00' is not a number"),
         (VOLTA, row(VOLTA, ONE, a=["0x0000"] * 3 + ["0x1g00"]), r"a\[3\]: '0x1g00' is not"),
         (VOLTA, row(VOLTA, ONE, a=["0x0000"] * 2 + ["0x000", "00x0000"]), r"a\[3\]: '00x0000' is not"),
         (VOLTA, row(VOLTA, ONE, a=["0x0000"] * 3 + ["0x00\u00e9\u00e9"]), r"a\[3\]: "),
@@ -116,10 +121,10 @@ def test_a_bad_line_is_named_after_the_good_ones(design, line, problem):
 
 def test_the_first_of_several_bad_lines_is_named():
     batch = batch_of(VOLTA, 1)
-    good, misspelled = row(VOLTA, batch.row(0)), row(VOLTA, ONE, c="1.0")
+    good, misspelled = row(VOLTA, batch.row(0)), row(VOLTA, ONE, c="one")
     returned, found = Conversation(VOLTA).answer([header(VOLTA), good, misspelled, b"{"])
     assert len(returned.splitlines()) == 1
-    assert str(found).startswith("line 3: c: '1.0'")
+    assert str(found).startswith("line 3: c: 'one'")
 
 
 @pytest.mark.parametrize(

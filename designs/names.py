@@ -1,0 +1,122 @@
+"""What people call designs: products, formats, mnemonics of PTX and MFMA, in upper or lower case."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from mmaproof.designs.design import Design
+from mmaproof.designs.errors import InputError
+from mmaproof.designs.formats import FORMATS
+
+_FORMATS = {
+    "fp64": ("f64",),
+    "double": ("f64",),
+    "fp32": ("f32",),
+    "fp16": ("f16",),
+    "half": ("f16",),
+    "bfloat16": ("bf16",),
+    "fp8": ("e4m3", "e5m2", "fp8", "bf8"),
+    "fp6": ("e3m2", "e2m3"),
+    "fp4": ("e2m1",),
+    "int8": ("s8", "i8"),
+    "int4": ("s4",),
+    "mxfp8": ("e4m3", "e5m2"),
+    "mxfp6": ("e3m2", "e2m3"),
+    "mxfp4": ("e2m1",),
+    "nvfp4": ("e2m1",),
+}
+"""What formats are called beside the names that instructions have for them"""
+_SCALES = {"mxfp8": "e8m0", "mxfp6": "e8m0", "mxfp4": "e8m0", "nvfp4": "ue4m3"}
+"""Formats that are always block-scaled, and that of their scales"""
+_QUALIFIERS = {"sync", "aligned", "async", "row", "col", "v"}
+"""Words of a mnemonic that do not say what is computed, as `mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32` has."""
+_ON = re.compile(r"(.+?)\s+(?:on|of)\s+(.+)")
+MOST = 12
+"""Designs that a list has."""
+
+
+def turned(text: str) -> tuple[str, str]:
+    """Return the architecture, empty if none is named, and the rest of a name as people write it, in lower case."""
+    name = text.strip().lower()
+    if found := _ON.fullmatch(name):
+        return found[2].strip(), found[1].strip()
+    architecture, slash, rest = name.partition("/")
+    if slash:
+        return architecture.strip(), rest.strip()
+    first, _, rest = name.partition(" ")
+    return (first, rest.strip()) if rest else ("", name)
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of an instruction or of a description, those left out that do not say what is computed."""
+    words = [x for x in re.split(r"[._\s:]+", text.lower()) if x]
+    kept = [x for i, x in enumerate(words) if x not in _QUALIFIERS and (x, words[i - 1]) != ("mma", "wgmma")]
+    return [x for x in kept if x != "mma_async"]
+
+
+def fitting(designs: Iterable[Design], words: Sequence[str]) -> list[Design]:
+    """Return the designs whose instruction has all words in this order.
+
+    If there are none, words are what people call formats, and a single one is the format of a and of b.
+    """
+    held = list(designs)
+    named = [x for x in words if x in _FORMATS or any(x in (d.a_format.isa_name, d.a_format.name) for d in held)]
+    if len(named) == 1:
+        others = [x for x in words if x != named[0]]
+        found = [x for x in held if _multiplies(x, named[0]) and _has(x, [(y,) for y in others])]
+        if found:
+            return found
+    exact = [x for x in held if _has(x, [(y,) for y in words])]
+    return exact or [x for x in held if _has(x, [(y, *_FORMATS.get(y, ())) for y in words])]
+
+
+def _has(design: Design, words: Sequence[Sequence[str]]) -> bool:
+    """Return whether the instruction has one of each of the words, in this order."""
+    parts = iter(words_of(design.instruction))
+    return all(any(x in allowed for x in parts) for allowed in words)
+
+
+def _multiplies(design: Design, name: str) -> bool:
+    """Return whether a and b are both of the format, or of one of the formats, that people call so."""
+    fmt, scale = design.a_format, _SCALES.get(name)
+    scaled = scale is None or (design.scale_format is not None and design.scale_format.name == scale)
+    return design.b_format is fmt and scaled and bool({fmt.isa_name, fmt.name} & {name, *_FORMATS.get(name, ())})
+
+
+def of_formats(designs: Sequence[Design], text: str) -> list[Design]:
+    """Return the designs with a and b in the formats that a text names: one for both, or two with a comma between.
+
+    Raises InputError where a name is not known.
+    """
+    given = [x.strip().lower() for x in text.split(",")]
+    known = {y for x in FORMATS.values() for y in (x.name, x.isa_name)} | _FORMATS.keys()
+    if odd := [x for x in given if x not in known]:
+        raise InputError(f"--formats {text}: unknown format {odd[0]!r}: one of {', '.join(sorted(known))}")
+    if len(given) > 2:
+        raise InputError(f"--formats {text}: one format of a and b, or one of each, is needed")
+    wanted = [{x, *_FORMATS.get(x, ())} for x in (given[0], given[-1])]
+    scales = {_SCALES[x] for x in given if x in _SCALES}
+    return [
+        x
+        for x in designs
+        if all({y.name, y.isa_name} & z for y, z in zip((x.a_format, x.b_format), wanted, strict=True))
+        and (not scales or (x.scale_format is not None and x.scale_format.name in scales))
+    ]
+
+
+def told_apart(designs: Sequence[Design]) -> str:
+    """Return a list of designs with what tells its members apart: how they are called, formats, and scales."""
+    listed = [f"{x.base_name} ({_kind(x)})" for x in designs[:MOST]]
+    more = f"; and {len(designs) - MOST} more" if len(designs) > MOST else ""
+    return "; ".join(listed) + more
+
+
+def _kind(design: Design) -> str:
+    a, b, _, d = (x.isa_name for x in design.formats)
+    unit = re.split(r"[._]", design.instruction.removeprefix("v_"))[0]
+    unit = "mma.sync" if unit == "mma" else unit
+    scales = (
+        "plain" if design.scale_format is None else f"blocks of {design.block} scaled by {design.scale_format.name}"
+    )
+    return f"{unit}, {a} x {b} to {d}, {scales}"
