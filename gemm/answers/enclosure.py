@@ -13,7 +13,7 @@ from fractions import Fraction
 from math import ceil, floor, prod
 from typing import Any, assert_never
 
-from mmaproof.designs.conversions import Rounding
+from mmaproof.designs.conversions import OutOfRange, Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import Format
@@ -154,8 +154,13 @@ class EnclosureArithmetic(Arithmetic[Any, Any]):
         """Return +0."""
         return number(fmt, ZERO)
 
-    def convert(self, label: str, x: Number[Any], fmt: Format, rounding: Rounding) -> Number[Any]:
-        """Return ``x`` rounded to ``fmt``. It is unchanged if ``fmt`` has every number of its format."""
+    def convert(
+        self, label: str, x: Number[Any], fmt: Format, rounding: Rounding, out_of_range: OutOfRange | None = None
+    ) -> Number[Any]:
+        """Return ``x`` rounded to ``fmt``. It is unchanged if ``fmt`` has every number of its format.
+
+        What is out of range has no bound, so it does not matter what becomes of it.
+        """
         return number(fmt, x.word.data) if fmt.holds(x.fmt) else self.rounded(label, x.word.data, fmt, rounding)
 
     def flush(self, label: str, x: Number[Any]) -> Number[Any]:
