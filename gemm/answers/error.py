@@ -7,6 +7,7 @@ that the whole matrices would give. The exact result is an integer times a power
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -53,8 +54,11 @@ class Point:
     """Errors ``d - reference`` of a plan over the computed elements of an N x N product.
 
     ``relative`` is the largest error relative to ``sum |a||b|``. ``ulps`` is the median error in units in the last
-    place of the reference in the format of d. ``bias`` is the mean of the signed errors. Elements whose d or reference
-    is not finite are counted and left out of these three. All three are None if no element is finite.
+    place of the reference in the format of d. ``bias`` is the mean of the signed errors. ``squared`` is the mean of the
+    squared errors, and ``frobenius`` the Frobenius norm of the errors relative to that of the reference.
+    ``relative_above`` is the largest error relative to the reference itself, of elements whose reference is larger in
+    magnitude than what was asked for. Elements whose d or reference is not finite are counted and left out of all of
+    these, which are None if no element is left.
     """
 
     plan: Plan
@@ -68,6 +72,9 @@ class Point:
     bias: float | None
     not_finite: int
     bound: Bound | None = None
+    squared: float | None = None
+    frobenius: float | None = None
+    relative_above: float | None = None
 
 
 BoundOf = Callable[[Plan, Patterns, Patterns], Bound | None]
@@ -101,11 +108,13 @@ def measure(
     columns: int = 32,
     seed: int = 0,
     bound_of: BoundOf | None = None,
+    above: float = 0.0,
 ) -> Iterator[Point]:
     """Yield the errors of each plan on the same random matrices, at most ``rows`` x ``columns`` elements of each.
 
     The matrices are of fp32 and depend only on seed, N and the distribution; c is 0. A plan gets them rounded to its
-    formats. ``reference`` is as ``reference_for`` has it. ``bound_of`` bounds the results of what a plan gets. Raises
+    formats. ``reference`` is as ``reference_for`` has it. ``bound_of`` bounds the results of what a plan gets, and
+    ``above`` is what a reference must exceed to be divided by. Raises
     DesignError if a plan cannot be computed for K = ``n`` or has factors that are operands, and for integers, and
     NoBoundError for a reference that has no meaning.
     """
@@ -134,7 +143,7 @@ def measure(
         if target is None:
             target = _weighted(given[0], weights, n).dot(given[1])
         bound = None if bound_of is None else bound_of(plan, *((a, b) if in_fp32 else (x, y)))
-        yield point(plan, n, d, target, sizes[0] @ sizes[1], bound)
+        yield point(plan, n, d, target, sizes[0] @ sizes[1], bound, above)
 
 
 def ones(plan: Plan, rows: int, k: int, columns: int) -> tuple[Patterns | None, Patterns | None]:
@@ -222,8 +231,9 @@ def point(
     target: Scaled,
     magnitudes: npt.NDArray[np.float64],
     bound: Bound | None,
+    above: float = 0.0,
 ) -> Point:
-    """Return the statistics of the errors of ``d``. ``magnitudes`` are those of ``|A||B|``."""
+    """Return the statistics of the errors of ``d``. ``magnitudes`` are those of ``|A||B|``; ``above`` is at least 0."""
     fmt = plan.formats[3]
     result = Scaled.of_patterns(fmt, d)
     finite = result.finite & target.finite
@@ -236,6 +246,9 @@ def point(
         return Point(plan, n, rows, columns, None, None, None, None, None, nothing, bound)
     exact = [int(x) * unit for x in target.at(exponent)[finite]]
     sizes = np.array([float(abs(e)) for e in errors])
+    squares = sum((e * e for e in errors), Fraction(0))
+    norm = sum((x * x for x in exact), Fraction(0))
+    quotients = [abs(e / x) for e, x in zip(errors, exact, strict=True) if abs(x) > above]
     return Point(
         plan,
         n,
@@ -248,4 +261,7 @@ def point(
         float(sum(errors) / len(errors)),
         nothing,
         bound,
+        float(squares / len(errors)),
+        math.sqrt(squares / norm) if norm else None,
+        float(max(quotients)) if quotients else None,
     )

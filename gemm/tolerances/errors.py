@@ -161,6 +161,7 @@ def measure_errors(
     columns: int = 32,
     seed: int = 0,
     bound: bool = True,
+    above: float = 0.0,
     solver: str | Solving = DEFAULT_SOLVER,
     limits: Limits | float = DEFAULT_LIMITS,
 ) -> MeasuredErrors:
@@ -171,6 +172,7 @@ def measure_errors(
     are drawn, and c = 0. ``distribution`` is uniform (-1..1), uniform-16, positive (0..1), normal, ootomo-yokota-1 or
     exponents=LO..HI[,LO..HI]. ``reference`` is what results are compared with: exact, fp32 (an fp32 GEMM), or rounded
     (the exact product of operands in the unit's format, and the only one of plans without an algorithm among them).
+    ``above`` is what the magnitude of a reference must exceed for ``relative_above``, the largest error relative to it.
     ``limits``, or a number of seconds, are for each proof; without ``bound`` nothing is proved.
 
     Raises InputError for a name that is not known and for numbers out of range, DesignError for what does not fit the
@@ -187,7 +189,9 @@ def measure_errors(
     drawn, target = find_distribution(distribution), reference_of(reference)
     plans = find_programs(given, unit)
     means = (Solving.of(solver), Limits.of(limits)) if bound else None
-    return errors_of(plans, lengths, drawn, target, (rows, columns), seed, means)
+    if not above >= 0:
+        raise InputError(f"above = {above}: a number from 0 on is needed")
+    return errors_of(plans, lengths, drawn, target, (rows, columns), seed, means, above=above)
 
 
 @dataclass(frozen=True)
@@ -205,6 +209,7 @@ class ErrorTask:
     shape: tuple[int, int]
     seed: int
     bounded: frozenset[Plan]
+    above: float = 0.0
 
     def points(self) -> list[Point]:
         """Return the errors."""
@@ -230,6 +235,7 @@ class ErrorTask:
             columns=columns,
             seed=self.seed,
             bound_of=bound_of,
+            above=self.above,
         )
         return list(found)
 
@@ -243,6 +249,7 @@ def errors_of(
     seed: int,
     proving: tuple[Solving, Limits] | None,
     *,
+    above: float = 0.0,
     apart: bool = False,
     run: Callable[[list[ErrorTask]], Iterable[list[Point]]] = lambda tasks: map(ErrorTask.points, tasks),
 ) -> MeasuredErrors:
@@ -260,14 +267,16 @@ def errors_of(
         found = [
             point
             for n in sizes
-            for point in measure(plans, n, drawn, rows=shape[0], columns=shape[1], seed=seed, bound_of=bounds)
+            for point in measure(
+                plans, n, drawn, rows=shape[0], columns=shape[1], seed=seed, bound_of=bounds, above=above
+            )
         ]
         return MeasuredErrors(tuple(found), drawn, target, None, bounds is not None and bounds.undecided)
     units = {} if proving is None else {x.unit: x for x in plans}
     steps = {x: prove_step(x, solver=proving[0], limits=proving[1]) for x in units} if proving is not None else {}
     bounded = frozenset(x for x in plans if x.unit in steps and steps[x.unit].proved)
     together = [(x,) for x in plans] if apart else [tuple(plans)]
-    tasks = [ErrorTask(some, n, drawn.name, target, shape, seed, bounded) for n in sizes for some in together]
+    tasks = [ErrorTask(some, n, drawn.name, target, shape, seed, bounded, above) for n in sizes for some in together]
     points = tuple(point for some in run(tasks) for point in some)
     step = joined(list(steps.values())) if steps else None
     return MeasuredErrors(points, drawn, target, step, step is not None and step.undecided)
