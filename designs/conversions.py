@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import ClassVar
 
 from mmaproof.designs.formats import FORMATS, Format
 
@@ -40,6 +41,50 @@ class Rounding(StrEnum):
     def truncates(self) -> bool:
         """Whether a rounded number keeps the exponent of the exact one, because its magnitude is never carried up."""
         return self in (Rounding.RZ, Rounding.RTO)
+
+
+class Beyond(StrEnum):
+    """What a conversion outside a unit makes of a number beyond the largest one of its format, or of an infinity."""
+
+    SATURATE = "saturate"
+    """the largest finite number, with its sign"""
+    INFINITY = "infinity"
+    """an infinity"""
+    NAN = "nan"
+    """NaN"""
+
+
+@dataclass(frozen=True, slots=True)
+class OutOfRange:
+    """What becomes of finite numbers that round to one beyond the largest, and what of infinities.
+
+    OCP's and CUDA's saturating conversions are ``saturate`` for both. ONNX saturates numbers to e4m3fnuz and makes NaN
+    of infinities. A format without infinities, if nothing saturates, has NaN for both (OCP, ml_dtypes).
+    """
+
+    numbers: Beyond
+    infinities: Beyond
+
+    ALLOWED: ClassVar[str] = "saturate, infinity, nan, saturate/infinity or saturate/nan (of numbers / of infinities)"
+
+    @classmethod
+    def parse(cls, text: str) -> OutOfRange:
+        """Return what ``text`` spells: one word for numbers and infinities, or two. Raises ValueError otherwise."""
+        numbers, slash, infinities = text.partition("/")
+        found = cls(Beyond(numbers), Beyond(infinities if slash else numbers))
+        if found.numbers is not found.infinities and found.numbers is not Beyond.SATURATE:
+            raise ValueError(text)
+        return found
+
+    def __str__(self) -> str:
+        return self.numbers if self.numbers is self.infinities else f"{self.numbers}/{self.infinities}"
+
+    def misfit(self, fmt: Format) -> str | None:
+        """Return what ``fmt`` lacks for it, None where it lacks nothing."""
+        used = (self.numbers, self.infinities)
+        if Beyond.INFINITY in used and fmt.infinity is None:
+            return f"{fmt.name} has no infinity"
+        return f"{fmt.name} has no NaN" if Beyond.NAN in used and fmt.quiet_nan is None else None
 
 
 @dataclass(frozen=True, slots=True)

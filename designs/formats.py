@@ -378,9 +378,27 @@ FORMATS: dict[str, Format] = {
 }
 
 
+def _aliases() -> dict[str, str]:
+    """Return the names of ml_dtypes and NumPy, and those without float8_ and its like, where they mean nothing else."""
+    found: dict[str, str] = {}
+    for fmt in FORMATS.values():
+        whole = fmt.ml_dtypes_name or ""
+        for name in (whole, whole.partition("_")[2]):
+            if name and name not in FORMATS:
+                found.setdefault(name, fmt.name)
+    return found
+
+
+ALIASES = _aliases()
+"""Other names of formats: float8_e4m3fn and e4m3fn mean e4m3, and float8_e4m3 means e4m3b7, which has infinities."""
+
+
 def find_format(name: str) -> Format:
-    """Return the format with the short form ``name``. Raises InputError, which lists the known names."""
+    """Return the format with the short form ``name``, or with its name in ml_dtypes or NumPy.
+
+    Raises InputError, which lists the known names.
+    """
     try:
-        return FORMATS[name]
+        return FORMATS[ALIASES.get(name, name)]
     except KeyError:
         raise InputError(f"unknown format {name!r}: one of {', '.join(FORMATS)}") from None

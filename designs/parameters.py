@@ -61,6 +61,7 @@ _SHOWN_FIRST = [
     "normalises",
     "integer_overflow",
     "intermediate_bits",
+    "chain_terms",
     "alignment",
     "sticky",
     "product_exponent",

@@ -184,12 +184,12 @@ def integer_block(step: Step, of: IntegerStep) -> Block:
         if value
     )
     zeros = names([label for label, value in terms.items() if not value])
-    heading, pairs = "integer products and c, added exactly", []
+    heading, pairs = "integer products and c, added exactly", dict[str, Fraction]()
     if of.intermediate_bits is not None:
         heading = f"integer products, each two added in {of.intermediate_bits} bits that saturate, then c"
-        pairs = list(_pairs(list(step.products.items()), of.intermediate_bits))
-        terms = dict(pairs) | {step.accumulator_name: terms[step.accumulator_name]}
-    whole = sum(terms.values(), Fraction(0))
+        pairs = dict(_pairs(list(step.products.items()), of.intermediate_bits))
+    added = (*pairs.values(), terms[step.accumulator_name]) if pairs else terms.values()
+    whole = sum(added, Fraction(0))
     held = "fits in" if whole == step.d else _OVERFLOWS[of.integer_overflow]
     return Block(
         title="",
@@ -197,14 +197,14 @@ def integer_block(step: Step, of: IntegerStep) -> Block:
         before=(f"{zeros}: 0",) if zeros else (),
         entries=tuple(entries),
         after=(
-            *(f"{name} = {value.numerator:+d}" for name, value in pairs),
+            *(f"{name} = {value.numerator:+d}" for name, value in pairs.items()),
             f"sum = {whole.numerator:+d}, {held} {fmt.bits} bits",
             step.returned,
         ),
     )
 
 
-def _pairs(products: Sequence[tuple[Label, Fraction]], bits: int) -> Iterator[tuple[str, Fraction]]:
+def _pairs(products: Sequence[tuple[Name, Fraction]], bits: int) -> Iterator[tuple[str, Fraction]]:
     """Yield the sums of two neighbouring products, and what a register of so many bits holds of them."""
     most = 1 << (bits - 1)
     for (i, x), (j, y) in zip(products[::2], products[1::2], strict=True):

@@ -94,7 +94,7 @@ def _parts_of_sum(step: Step) -> list[Block]:
             block = tree_block(step, tree)
         case SequentialStep() as sequential:
             block = sequential_block(step, sequential)
-        case InterleavedStep() as interleaved:
+        case InterleavedStep(chain_terms=1) as interleaved:
             block = interleaved_block(step, interleaved)
         case IntegerStep() as integer:
             block = integer_block(step, integer)

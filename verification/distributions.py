@@ -55,8 +55,9 @@ def from_float64(fmt: Format, values: np.ndarray) -> Patterns:
     """Return the patterns of ``values`` rounded to ``fmt``. Ignored bits of tf32 are zero, and integers saturate."""
     if fmt.is_integer:
         low, high = (-(1 << (fmt.bits - 1)), (1 << (fmt.bits - 1)) - 1) if fmt.signed else (0, (1 << fmt.bits) - 1)
-        whole = np.clip(np.rint(values), low, high).astype(np.int64)
-        narrow: Patterns = (whole & ((1 << fmt.bits) - 1)).astype(pattern_dtype(fmt))
+        # a float next below 2**63 is the largest that int64 holds
+        whole = np.clip(np.rint(values), low, min(high, (1 << 63) - 1024)).astype(np.int64).astype(np.uint64)
+        narrow: Patterns = (whole & np.uint64((1 << fmt.bits) - 1)).astype(pattern_dtype(fmt))
         return narrow
     if not fmt.signed:
         values = np.abs(values)

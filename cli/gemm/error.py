@@ -63,6 +63,15 @@ def error(
     rows: Annotated[int, option("--rows N", "Rows of A that are drawn.", min=1)] = 32,
     columns: Annotated[int, option("--columns N", "Columns of B that are drawn.", min=1)] = 32,
     seed: Annotated[int, option("--seed N", "Seed of the matrices.", min=0)] = 0,
+    above: Annotated[
+        float | None,
+        option(
+            "--above T",
+            "Show the mean squared error, the Frobenius norm of the errors relative to that of the reference, and "
+            "the largest error relative to a reference above T in magnitude.",
+            min=0,
+        ),
+    ] = None,
     bound: Annotated[
         bool, option("--bound/--no-bound", "Show the proved bound of the errors: it takes a solver.")
     ] = True,
@@ -111,10 +120,16 @@ def error(
             (rows, columns),
             seed,
             proving,
+            above=above or 0.0,
             apart=dask is not None,
             run=lambda tasks: counted(run(ErrorTask.points, tasks), "sizes", len(tasks)),
         )
     _show(name, drawn, found.reference, seed, found.step, found.points, units, json)
+    if above is not None and not json:
+        for x in found.points:
+            values = {"squared": x.squared, "Frobenius": x.frobenius, f"relative above {above:g}": x.relative_above}
+            shown = ", ".join(f"{key} {'-' if value is None else f'{value:.3g}'}" for key, value in values.items())
+            say_wrapped(f"{x.plan.label}, N = {x.n}: {shown}", "  ")
     if as_csv is not None:
         write_atomically(as_csv, csv_text(name, drawn, found.reference, seed, found.points))
     if figure is not None:
@@ -200,6 +215,9 @@ CSV_FIELDS = (
     "relative",
     "ulps",
     "bias",
+    "squared",
+    "frobenius",
+    "relative_above",
     "not_finite",
     "bound",
 )

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mmaproof.designs.readings import NegativeZero, Summation, ZeroSum
+from mmaproof.designs.signature import Signature
+from mmaproof.designs.steps.record import IntegerRange, parameter
 from mmaproof.designs.steps.step import Guarantee, RoundedOperations, RoundedStep, stated
 
 
@@ -12,15 +15,25 @@ from mmaproof.designs.steps.step import Guarantee, RoundedOperations, RoundedSte
 class InterleavedStep(RoundedStep):
     """The products of even index form one chain from +0, those of odd index another. Both sums are added, and then c.
 
-    Every operation is rounded by rho.
+    Every operation is rounded by rho. With ``chain_terms`` of 2, a term of a chain is the sum of two neighbouring
+    products: both are rounded, then their sum, and it is added to the chain.
     """
 
     selects = {"summation": Summation.INTERLEAVED}  # noqa: RUF012
     implies = {"negative_zero": NegativeZero.NEGATIVE, "zero_sum": ZeroSum.IEEE}  # noqa: RUF012
 
+    chain_terms: int = parameter(
+        1,
+        IntegerRange(1, 2),
+        "products that are added before they join one of the interleaved chains",
+        "Intel ISE programming reference, TDPBF8PS; Bochs, bochs/cpu/avx/amx.cc",
+    )
+
     @property
     def operations(self) -> RoundedOperations | None:
-        """A multiply-add for each of the L products, and the sum of both chains."""
+        """A multiply-add for each of the L products, and the sum of both chains; or rounded products and their sums."""
+        if self.chain_terms == 2:
+            return RoundedOperations(products=self.L, additions=self.L + 1)
         return RoundedOperations(multiply_adds=self.L, additions=1)
 
     @property
@@ -36,8 +49,14 @@ class InterleavedStep(RoundedStep):
                 Guarantee.ROUNDED_OPERATIONS: True,
                 Guarantee.ROUNDED_LAST_SUM: True,
                 Guarantee.CONVERTED_BY_RHO: True,
-                Guarantee.BOUNDED_SUM: self.rounds_near,
+                Guarantee.BOUNDED_SUM: self.rounds_near and self.chain_terms == 1,
                 Guarantee.FINITE_PRODUCTS: True,
                 Guarantee.SINGLE_PRODUCTS: True,
             }
         )
+
+    def misfits(self, signature: Signature, k: int) -> Iterator[tuple[str, str]]:
+        """Yield what does not fit, as in ``Step``. Sums of two products need pairs."""
+        yield from super().misfits(signature, k)
+        if self.L % self.chain_terms:
+            yield "L_max", f"L = {self.L} is odd, and a term of a chain is the sum of two products"

@@ -258,6 +258,11 @@ class PointAnswer(Answer):
     relative: Annotated[float | None, Means("largest error relative to the sum of magnitudes")]
     ulps: Annotated[float | None, Means("median, in units of the last place of the reference")]
     bias: Annotated[float | None, Means("mean of the signed errors")]
+    squared: Annotated[float | None, Means("mean of the squared errors")]
+    frobenius: Annotated[float | None, Means("Frobenius norm of the errors, relative to that of the reference")]
+    relative_above: Annotated[
+        float | None, Means("largest error relative to the reference, where that exceeds --above in magnitude")
+    ]
     not_finite: Annotated[int, Means("elements left out: they or their references are not finite")]
     bound: Annotated[float | None, Means("proved bound, rounded up; null if there is none")]
     a: Annotated[float | None, Means("largest magnitude of a; null without a bound for it")]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mmaproof.designs.conversions import Rounding
+from mmaproof.designs.conversions import OutOfRange, Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
@@ -212,7 +212,9 @@ class Substitution(Arithmetic[Any, Any]):
         """Return +0."""
         return _number(fmt, ZERO, lambda arithmetic, a, b, c: arithmetic.zero(fmt))
 
-    def convert(self, label: str, x: Number[Any], fmt: Format, rounding: Rounding) -> Number[Any]:
+    def convert(
+        self, label: str, x: Number[Any], fmt: Format, rounding: Rounding, out_of_range: OutOfRange | None = None
+    ) -> Number[Any]:
         """Return ``x`` rounded to ``fmt``."""
         if x.fmt is fmt:
             return x
@@ -222,7 +224,9 @@ class Substitution(Arithmetic[Any, Any]):
         return _number(
             fmt,
             f"{fmt.name}({held.text})",
-            lambda arithmetic, a, b, c: arithmetic.convert(label, held.value(arithmetic, a, b, c), fmt, rounding),
+            lambda arithmetic, a, b, c: arithmetic.convert(
+                label, held.value(arithmetic, a, b, c), fmt, rounding, out_of_range
+            ),
         )
 
     def flush(self, label: str, x: Number[Any]) -> Number[Any]:

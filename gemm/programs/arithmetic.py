@@ -9,7 +9,7 @@ from math import prod
 from typing import Generic
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.designs.conversions import Conversion, Rounding
+from mmaproof.designs.conversions import Conversion, OutOfRange, Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.readings import NanCode, NegativeZero, Overflow
@@ -120,11 +120,11 @@ class Step(Generic[D]):
     unit: Design | None = None
 
 
-def rules_of(fmt: Format, rounding: Rounding) -> Rules:
+def rules_of(fmt: Format, rounding: Rounding, out_of_range: OutOfRange | None = None) -> Rules:
     """Return the rules of an IEEE 754 operation whose result is of ``fmt``; subnormals are kept."""
     rho = Conversion(rounding, fmt, fmt.fraction_bits)
     overflow = Overflow.LARGEST_FINITE if rounding.truncates else Overflow.INFINITY
-    return Rules(rho, overflow, NegativeZero.NEGATIVE, flushes=False)
+    return Rules(rho, overflow, NegativeZero.NEGATIVE, flushes=False, out_of_range=out_of_range)
 
 
 @dataclass(frozen=True)
@@ -163,12 +163,15 @@ class Arithmetic(Generic[D, T]):
         """Return a finite number that is not zero."""
         return Number(fmt, self.algebra.unsigned(pattern, fmt.bits), Span.of_pattern(fmt, pattern))
 
-    def convert(self, label: str, x: Number[D], fmt: Format, rounding: Rounding) -> Number[D]:
+    def convert(
+        self, label: str, x: Number[D], fmt: Format, rounding: Rounding, out_of_range: OutOfRange | None = None
+    ) -> Number[D]:
         """Return ``x`` rounded to ``fmt``; itself where it is of that format."""
         if x.fmt is fmt:
             return x
         value = unpack(self.algebra, x.fmt, x.word)
-        word = ieee.convert_number(self.algebra, rules_of(fmt, rounding), NanCode.QUIET, value)
+        rules = rules_of(fmt, rounding, out_of_range)
+        word = ieee.convert_number(self.algebra, rules, NanCode.QUIET, value)
         return self._noted(label, ((x,),), Number(fmt, word, x.span.rounded(fmt)))
 
     def flush(self, label: str, x: Number[D]) -> Number[D]:

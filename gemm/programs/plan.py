@@ -7,13 +7,13 @@ depend on each other. ``Plan.schedule`` lists every operation for one K.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
 from functools import lru_cache
 
-from mmaproof.designs.conversions import Rounding
+from mmaproof.designs.conversions import OutOfRange, Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import FORMATS, Format
@@ -108,6 +108,23 @@ class Epilogue:
     rounding: Rounding = Rounding.RNE
     flushes: bool = False
     """whether a subnormal number is converted to ``out`` as a zero of its sign"""
+    out_of_range: OutOfRange | None = None
+    """what becomes of numbers beyond the largest one of ``out``, and of infinities; None: as ``rounding`` has it"""
+
+    def misfits(self) -> Iterator[str]:
+        """Yield what does not fit together, of a unit of floating-point numbers."""
+        if any(f and f.is_integer for f in (self.out, self.c_format)):
+            yield "c and d are floating-point numbers, as the unit's are"
+        if self.c is JoinsC.FIRST and self.alpha != ONE:
+            yield "alpha multiplies the sum, and c is a part of it: c=last or c=none is needed with alpha"
+        if self.flushes and self.out is None:
+            yield "subnormal sums are flushed where they are converted: out=FORMAT:ROUNDING:flush"
+        if self.out is not None and self.out_of_range is not None:
+            lacking = self.out_of_range.misfit(self.out)
+            if lacking is not None:
+                yield f"{lacking}, and out states {self.out_of_range}: {OutOfRange.ALLOWED}"
+        if self.c is JoinsC.NONE and (self.beta != ONE or self.c_format):
+            yield "beta and a format of c have no effect where c is not read"
 
 
 @dataclass(frozen=True)
@@ -156,15 +173,7 @@ class Plan:
                 found.append(f"{level.key} adds in integers, and the unit's sums are {unit.d_format.name}")
             if isinstance(level, PartSum) and level.kept is not None and level.order.kind is Kind.TREE:
                 found.append(f"{level.key} adds in a tree, which keeps no running sum: leave out /{level.kept.name}")
-        if any(f and f.is_integer for f in (epilogue.out, epilogue.c_format)):
-            found.append("c and d are floating-point numbers, as the unit's are")
-        if epilogue.c is JoinsC.FIRST and epilogue.alpha != ONE:
-            found.append("alpha multiplies the sum, and c is a part of it: c=last or c=none is needed with alpha")
-        if epilogue.flushes and epilogue.out is None:
-            found.append("subnormal sums are flushed where they are converted: out=FORMAT:ROUNDING:flush")
-        if epilogue.c is JoinsC.NONE and (epilogue.beta != ONE or epilogue.c_format):
-            found.append("beta and a format of c have no effect where c is not read")
-        return found
+        return [*found, *epilogue.misfits()]
 
     @property
     def operand_formats(self) -> tuple[Format, Format]:
@@ -437,6 +446,6 @@ class _Maker:
         if epilogue.out is not None:
             if epilogue.flushes:
                 total = builder.add(Flush(total, builder.format_of(total)))
-            last = builder.convert(total, epilogue.out, epilogue.rounding)
+            last = builder.convert(total, epilogue.out, epilogue.rounding, out_of_range=epilogue.out_of_range)
         if last != len(builder.operations) - 1:
             raise AssertionError("the last operation of a schedule makes d")

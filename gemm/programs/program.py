@@ -137,8 +137,8 @@ def _outside(
             return arithmetic.multiply(label, numbers[x], factor)
         case MultiplyAdd(x=x, factor=factor, y=y):
             return arithmetic.multiply_add(label, numbers[x], factor, numbers[y])
-        case Convert(x=x, fmt=fmt, rounding=rounding):
-            return arithmetic.convert(label, numbers[x], fmt, rounding)
+        case Convert(x=x, fmt=fmt, rounding=rounding, out_of_range=out_of_range):
+            return arithmetic.convert(label, numbers[x], fmt, rounding, out_of_range)
         case Flush(x=x):
             return arithmetic.flush(label, numbers[x])
         case _:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, assert_never
 
-from mmaproof.designs.conversions import Rounding
+from mmaproof.designs.conversions import OutOfRange, Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import FORMATS, Format
 
@@ -173,11 +173,12 @@ class MultiplyAdd:
 
 @dataclass(frozen=True, slots=True)
 class Convert:
-    """A number rounded to ``fmt``."""
+    """A number rounded to ``fmt``; ``out_of_range`` is what is stated for numbers beyond the largest and infinities."""
 
     x: int
     fmt: Format
     rounding: Rounding = Rounding.RNE
+    out_of_range: OutOfRange | None = None
     label: str = _label()
 
 
@@ -309,8 +310,8 @@ def described(operation: Operation) -> str:
             text = f"v{x} * {by} ({fmt.name})"
         case MultiplyAdd(x=x, factor=factor, y=y):
             text = f"v{x} * {fmt.hex(factor)} + v{y} ({fmt.name}, rounded once)"
-        case Convert(x=x, rounding=rounding):
-            text = f"v{x} to {fmt.name} ({rounding})"
+        case Convert(x=x, rounding=rounding, out_of_range=stated):
+            text = f"v{x} to {fmt.name} ({rounding}{'' if stated is None else f', {stated}'})"
         case Flush(x=x):
             text = f"v{x}, a zero where it is subnormal ({fmt.name})"
         case Scale(x=x, places=places):
@@ -374,9 +375,16 @@ class Builder:
             self._formats.append(operation.fmt)
         return self._indices[operation]
 
-    def convert(self, x: int, fmt: Format, rounding: Rounding = Rounding.RNE, label: str = "") -> int:
+    def convert(
+        self,
+        x: int,
+        fmt: Format,
+        rounding: Rounding = Rounding.RNE,
+        label: str = "",
+        out_of_range: OutOfRange | None = None,
+    ) -> int:
         """Return the number in ``fmt``: itself if it is of that format."""
-        return x if self.format_of(x) is fmt else self.add(Convert(x, fmt, rounding, label))
+        return x if self.format_of(x) is fmt else self.add(Convert(x, fmt, rounding, out_of_range, label))
 
     def scale(self, x: int, places: int, label: str = "") -> int:
         """Return the number times ``2**places``: itself for none."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.designs.conversions import Rounding
+from mmaproof.designs.conversions import OutOfRange, Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError, InputError, did_you_mean
 from mmaproof.designs.formats import FORMATS, Format, find_format
@@ -114,8 +114,9 @@ KEYS: dict[str, Key] = {
     "alpha": Key("factor of the sum", _CONSTANT, "1", "BLAS; CUTLASS, LinearCombination"),
     "beta": Key("factor of c", _CONSTANT, "1", "BLAS; CUTLASS, LinearCombination"),
     "out": Key(
-        "format of the result; with flush, a subnormal sum is converted as a zero of its sign",
-        f"FORMAT[:ROUNDING[:{FLUSH}]]",
+        "format of the result; with flush, a subnormal sum is converted as a zero of its sign; what becomes of numbers "
+        "beyond the largest one, and of infinities",
+        f"FORMAT[:ROUNDING[:{FLUSH}][:OUT_OF_RANGE]], the last of {OutOfRange.ALLOWED}",
         "that of the sum",
         "CUTLASS, NumericConverter; Intel SDM, VCVTNEPS2BF16: flush",
     ),
@@ -243,10 +244,13 @@ def _composed(unit: Design, settings: Iterable[tuple[str, str]]) -> Plan:
 def _converted(value: str) -> dict[str, Any]:
     """Return what ``out`` sets; ValueError where its value spells nothing."""
     name, *others = value.split(":")
-    rounding, *flush = others or [""]
-    if flush not in ([], [FLUSH]):
+    rounding, *last = others or [""]
+    flushes = last[:1] == [FLUSH]
+    stated = [OutOfRange.parse(x) for x in last[flushes:]]
+    if len(stated) > 1:
         raise ValueError(value)
-    return {"out": find_format(name), "rounding": _rounding(rounding), "flushes": bool(flush)}
+    found = {"out": find_format(name), "rounding": _rounding(rounding), "flushes": flushes}
+    return found | ({"out_of_range": stated[0]} if stated else {})
 
 
 def _level(key: str, value: str, sums: Format) -> Level:
@@ -373,10 +377,10 @@ def settings_of(plan: Plan) -> list[tuple[str, str]]:
         found.append(("c", f"{epilogue.c}{fmt}"))
     found += [(n, _spelled_constant(x)) for n, x in (("alpha", epilogue.alpha), ("beta", epilogue.beta)) if x != ONE]
     if epilogue.out is not None:
-        texts = [epilogue.out.name, str(epilogue.rounding), FLUSH]
-        if not epilogue.flushes:
-            del texts[1 if epilogue.rounding is Rounding.RNE else 2 :]
-        found.append(("out", ":".join(texts)))
+        last = [FLUSH] if epilogue.flushes else []
+        last += [] if epilogue.out_of_range is None else [str(epilogue.out_of_range)]
+        rounding = [str(epilogue.rounding)] if last or epilogue.rounding is not Rounding.RNE else []
+        found.append(("out", ":".join([epilogue.out.name, *rounding, *last])))
     return found
 
 

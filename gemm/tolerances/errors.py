@@ -7,6 +7,7 @@ that the whole matrices would give. The exact result is an integer times a power
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -90,8 +91,11 @@ class Point:
     """Errors ``d - reference`` of a plan over the computed elements of an N x N product.
 
     ``relative`` is the largest error relative to ``sum |a||b|``. ``ulps`` is the median error in units in the last
-    place of the reference in the format of d. ``bias`` is the mean of the signed errors. Elements whose d or reference
-    is not finite are counted and left out of these three. All three are None if no element is finite.
+    place of the reference in the format of d. ``bias`` is the mean of the signed errors. ``squared`` is the mean of the
+    squared errors, and ``frobenius`` the Frobenius norm of the errors relative to that of the reference.
+    ``relative_above`` is the largest error relative to the reference itself, of elements whose reference is larger in
+    magnitude than what was asked for. Elements whose d or reference is not finite are counted and left out of all of
+    these, which are None if no element is left.
     """
 
     plan: Plan
@@ -105,6 +109,9 @@ class Point:
     bias: float | None
     not_finite: int
     bound: Bound | None = None
+    squared: float | None = None
+    frobenius: float | None = None
+    relative_above: float | None = None
 
 
 BoundOf = Callable[[Plan, Patterns, Patterns], Bound | None]
@@ -139,12 +146,13 @@ def measure(
     seed: int = 0,
     bound_of: BoundOf | None = None,
     in_fp32: bool | None = None,
+    above: float = 0.0,
 ) -> Iterator[Point]:
     """Yield the errors of each plan on the same random matrices, at most ``rows`` x ``columns`` elements of each.
 
     The matrices are of fp32 and depend only on seed, N and the distribution; c is 0. A plan gets them rounded to its
-    formats. ``reference`` is as ``reference_for`` has it. ``bound_of`` bounds the results of what a plan gets. Raises
-    DesignError if a plan cannot be computed for K = ``n`` or has factors that are operands, and for integers, and
+    formats. ``reference`` is as ``reference_for`` has it. ``bound_of`` bounds the results of what a plan gets, and
+    ``above`` is what the magnitude of a reference must exceed to be divided by. Raises DesignError if a plan cannot be computed for K = ``n`` or has factors that are operands, and for integers, and
     NoBoundError for a reference that has no meaning.
     """
     if in_fp32 is None:
@@ -172,7 +180,7 @@ def measure(
         if target is None:
             target = _weighted(given[0], weights, n).dot(given[1])
         bound = None if bound_of is None else bound_of(plan, *((a, b) if in_fp32 else (x, y)))
-        yield point(plan, n, d, target, sizes[0] @ sizes[1], bound)
+        yield point(plan, n, d, target, sizes[0] @ sizes[1], bound, above)
 
 
 def bound_of_results(tolerance: Tolerance, a: Patterns, b: Patterns) -> Bound:
@@ -308,8 +316,9 @@ def point(
     target: Scaled,
     magnitudes: npt.NDArray[np.float64],
     bound: Bound | None,
+    above: float = 0.0,
 ) -> Point:
-    """Return the statistics of the errors of ``d``. ``magnitudes`` are those of ``|A||B|``."""
+    """Return the statistics of the errors of ``d``. ``magnitudes`` are those of ``|A||B|``; ``above`` is at least 0."""
     fmt = plan.formats[3]
     result = Scaled.of_patterns(fmt, d)
     finite = result.finite & target.finite
@@ -322,6 +331,9 @@ def point(
         return Point(plan, n, rows, columns, None, None, None, None, None, nothing, bound)
     exact = [int(x) * unit for x in target.at(exponent)[finite]]
     sizes = np.array([float(abs(e)) for e in errors])
+    squares = sum((e * e for e in errors), Fraction(0))
+    norm = sum((x * x for x in exact), Fraction(0))
+    quotients = [abs(e / x) for e, x in zip(errors, exact, strict=True) if abs(x) > above]
     return Point(
         plan,
         n,
@@ -334,6 +346,9 @@ def point(
         float(sum(errors) / len(errors)),
         nothing,
         bound,
+        float(squares / len(errors)),
+        math.sqrt(squares / norm) if norm else None,
+        float(max(quotients)) if quotients else None,
     )
 
 
@@ -436,6 +451,7 @@ def measure_errors(
     columns: int = 32,
     seed: int = 0,
     bound: bool = True,
+    above: float = 0.0,
     solver: str | Solving = DEFAULT_SOLVER,
     limits: Limits | float = DEFAULT_LIMITS,
 ) -> MeasuredErrors:
@@ -446,6 +462,7 @@ def measure_errors(
     are drawn, and c = 0. ``distribution`` is uniform (-1..1), uniform-16, positive (0..1), normal, ootomo-yokota-1 or
     exponents=LO..HI[,LO..HI]. ``reference`` is what results are compared with: exact, fp32 (an fp32 GEMM), or rounded
     (the exact product of operands in the unit's format, and the only one of plans without an algorithm among them).
+    ``above`` is what the magnitude of a reference must exceed for ``relative_above``, the largest error relative to it.
     ``limits``, or a number of seconds, are for each proof; without ``bound`` nothing is proved.
 
     Raises InputError for a name that is not known and for numbers out of range, DesignError for what does not fit the
@@ -462,7 +479,9 @@ def measure_errors(
     drawn, target = find_distribution(distribution), reference_of(reference)
     plans = find_programs(given, unit)
     means = (Solving.of(solver), Limits.of(limits)) if bound else None
-    return errors_of(plans, lengths, drawn, target, (rows, columns), seed, means)
+    if not above >= 0:
+        raise InputError(f"above = {above}: a number from 0 on is needed")
+    return errors_of(plans, lengths, drawn, target, (rows, columns), seed, means, above=above)
 
 
 @dataclass(frozen=True)
@@ -482,6 +501,7 @@ class ErrorTask:
     seed: int
     in_fp32: bool
     proofs: tuple[LossProof, ...] = ()
+    above: float = 0.0
 
     def points(self) -> list[Point]:
         """Return the errors."""
@@ -508,6 +528,7 @@ class ErrorTask:
             seed=self.seed,
             bound_of=bound_of if self.proofs else None,
             in_fp32=self.in_fp32,
+            above=self.above,
         )
         return list(found)
 
@@ -521,6 +542,7 @@ def errors_of(
     seed: int,
     proving: tuple[Solving, Limits] | None,
     *,
+    above: float = 0.0,
     apart: bool = False,
     run: Callable[[list[ErrorTask]], Iterable[list[Point]]] = lambda tasks: map(ErrorTask.points, tasks),
 ) -> MeasuredErrors:
@@ -538,7 +560,7 @@ def errors_of(
         for some in [(x,) for x in plans] if apart else [tuple(plans)]:
             found = () if proving is None else tuple(Tolerance(x, n, (), *proving).proof for x in some)
             proofs += found
-            tasks.append(ErrorTask(some, n, drawn.name, target, shape, seed, in_fp32, found))
+            tasks.append(ErrorTask(some, n, drawn.name, target, shape, seed, in_fp32, found, above))
     points = tuple(point for some in run(tasks) for point in some)
     step = joined(proofs) if proofs and in_fp32 else None
     return MeasuredErrors(points, drawn, target, step, any(x.undecided for x in proofs))

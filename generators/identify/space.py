@@ -79,6 +79,7 @@ _RANGES: Mapping[str, tuple[int | None, ...]] = {
 GROUPS = (
     ("L", "k_order"),
     ("summation", "first", "truncates", "normalises"),
+    ("summation", "chain_terms"),
     ("join", "grouping", "join_rounding"),
     ("grouping", "alignment", "small_c"),
     ("fraction_bits", "alignment"),

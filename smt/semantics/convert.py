@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from mmaproof.designs.conversions import Conversion, Rounding
+from mmaproof.designs.conversions import Beyond, Conversion, OutOfRange, Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format, Specials
 from mmaproof.designs.readings import FlushedResult, NegativeZero, Overflow, Tininess
@@ -22,7 +22,8 @@ class Rules:
     """What a conversion does: rho, and the readings of its overflow and of negative results that become zero.
 
     With ``flushes``, a subnormal result becomes a zero after it was rounded: one of its sign, or +0, as
-    ``flushed_result`` says. ``tininess`` says which results count as subnormal.
+    ``flushed_result`` says. ``tininess`` says which results count as subnormal. ``out_of_range`` is of conversions
+    outside units: where it is stated, it decides in the place of ``overflow``, whatever the rounding.
     """
 
     rho: Conversion
@@ -31,6 +32,7 @@ class Rules:
     flushes: bool
     tininess: Tininess = Tininess.ROUNDED
     flushed_result: FlushedResult = FlushedResult.KEPT
+    out_of_range: OutOfRange | None = None
 
     @classmethod
     def of(cls, step: Step) -> Rules:
@@ -156,6 +158,8 @@ def _leading(pattern: Word[D], rho: Conversion) -> Word[D]:
 
 def _stays_finite(algebra: Algebra[D, T], rules: Rules, negative: Truth[T]) -> Truth[T]:
     """Return whether an overflow gives the largest finite number, and no infinity (IEEE 754-2019, clause 7.4)."""
+    if rules.out_of_range is not None:
+        return algebra.truth(rules.out_of_range.numbers is Beyond.SATURATE)
     match rules.rho.rounding:
         case Rounding.RZ | Rounding.RTO | Rounding.RNE:
             return algebra.truth(rules.overflow is Overflow.LARGEST_FINITE)

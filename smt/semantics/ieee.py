@@ -12,17 +12,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from mmaproof.designs.conversions import Beyond, OutOfRange
 from mmaproof.designs.formats import Format
 from mmaproof.designs.readings import Alignment, FlushedSign, NanCode, ZeroProductSign
 from mmaproof.designs.steps.step import RoundedStep, Step
 from mmaproof.smt.algebra import magnitudes
-from mmaproof.smt.algebra.protocol import Algebra, D, T, Word, ite
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.semantics.convert import Rules, convert
 from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.datapath import SumPath
 from mmaproof.smt.semantics.fused_sum import FusedSum, fused_sum
 from mmaproof.smt.semantics.labels import Addend, Partial
-from mmaproof.smt.semantics.specials import choose_special, special_result
+from mmaproof.smt.semantics.specials import SpecialResult, choose_special, special_result
 from mmaproof.smt.semantics.terms import Factors, Term, product_sign
 from mmaproof.smt.semantics.unpack import Unpacked, flush_subnormal, normalised, unpack
 
@@ -82,16 +83,43 @@ def finite_product(
 def convert_number(algebra: Algebra[D, T], rules: Rules, nan_code: NanCode, x: Unpacked[D, T]) -> Word[D]:
     """Return a number in another format, rounded as ``rules`` say; an infinity stays one where the format has it.
 
-    In a format without infinities, the largest finite number takes their place. In one without NaN, the result
-    for a NaN means nothing.
+    In a format without infinities, the largest finite number takes their place, unless the rules state something else
+    (``OutOfRange``). In one without NaN, the result for a NaN means nothing.
     """
     value = x.significand.negated_where(x.negative)
-    converted, _ = convert(algebra, rules, value, x.exponent, x.fraction_bits, x.negative)
-    fmt = rules.rho.target
+    converted, beyond = convert(algebra, rules, value, x.exponent, x.fraction_bits, x.negative)
+    fmt, stated = rules.rho.target, rules.out_of_range
+    if stated is not None:
+        return _in_range(algebra, rules, stated, nan_code, x, converted, beyond)
     if fmt.infinity is None and fmt.quiet_nan is None:
         return converted
     special = special_result(algebra, (), (x,))
     return choose_special(algebra, fmt, nan_code, special, converted)
+
+
+def _in_range(
+    algebra: Algebra[D, T],
+    rules: Rules,
+    stated: OutOfRange,
+    nan_code: NanCode,
+    x: Unpacked[D, T],
+    converted: Word[D],
+    beyond: Truth[T],
+) -> Word[D]:
+    """Return a converted number, or what is stated for one that lies ``beyond`` the largest or is an infinity."""
+    fmt, no = rules.rho.target, algebra.truth(False)
+    largest = x.negative.as_bit().concatenate(algebra.unsigned(fmt.max_finite, fmt.bits - 1))
+    saturated = stated.infinities is Beyond.SATURATE
+    converted = ite(x.infinite & ~x.nan & algebra.truth(saturated), largest, converted)
+    nans = [x.nan]
+    if stated.numbers is Beyond.NAN:
+        nans.append(beyond & ~x.infinite)
+    if stated.infinities is Beyond.NAN:
+        nans.append(x.infinite)
+    infinite = x.infinite if stated.infinities is Beyond.INFINITY else no
+    if fmt.infinity is None and fmt.quiet_nan is None:
+        return converted
+    return choose_special(algebra, fmt, nan_code, SpecialResult(algebra.any_of(nans), infinite, x.negative), converted)
 
 
 def scale(algebra: Algebra[D, T], rules: Rules, nan_code: NanCode, x: Unpacked[D, T], places: int) -> Word[D]:

@@ -32,10 +32,18 @@ def interleaved_step(
     sums = []
     for first in (0, 1):
         total = algebra.unsigned(0, fmt.bits)
-        for i in range(first, len(products), 2):
-            addend = unpack(algebra, fmt, total)
-            total = fused_multiply_add(algebra, rules, step.nan_code, products[i], addend)
-            rounded.append((RoundedSum(path.terms[first : i + 1 : 2]), total))
+        held: tuple[Label, ...] = ()
+        for i in range(first * step.chain_terms, len(products), 2 * step.chain_terms):
+            addend, taken = unpack(algebra, fmt, total), slice(i, i + step.chain_terms)
+            if step.chain_terms == 1:
+                total = fused_multiply_add(algebra, rules, step.nan_code, products[i], addend)
+            else:
+                each = [ieee.multiply(algebra, rules, step.nan_code, x) for x in products[taken]]
+                pair = ieee.add(algebra, rules, step.nan_code, *(unpack(algebra, fmt, x) for x in each))
+                rounded += [*zip(path.terms[taken], each, strict=True), (RoundedSum(path.terms[taken]), pair)]
+                total = ieee.add(algebra, rules, step.nan_code, addend, unpack(algebra, fmt, pair))
+            held += path.terms[taken]
+            rounded.append((RoundedSum(held), total))
         sums.append(unpack(algebra, fmt, total))
     total = ieee.add(algebra, rules, step.nan_code, *sums)
     rounded.append((RoundedSum((*path.terms[0::2], *path.terms[1::2])), total))

@@ -54,6 +54,7 @@ MUTANTS = [
     ("cpu/tdpfp16ps", "subnormals=flushed"),  # fp16 operands too
     ("cpu/tdpfp16ps", "subnormals=kept"),  # c too
     ("cpu/tdpfp16ps", "L=16"),
+    ("cpu/tdpbf8ps", "chain_terms=1"),
     ("cpu/tdpbssd", "integer_overflow=saturate"),
     ("cpu/vpdpwssds", "integer_overflow=wrap"),
     ("cpu/vpdpwssds", "L=1,integer_overflow=saturate"),

@@ -170,16 +170,16 @@ def integer_dot(
         raise ValueError(f"{len(a)} and {len(b)} operands are not steps of {L}")
     products = [decode_integer(x, a_format) * decode_integer(y, b_format) for x, y in zip(a, b, strict=True)]
     width, has_sign = INTEGERS[register]
-    low, high = (-(2 ** (width - 1)), 2 ** (width - 1) - 1) if has_sign else (0, 2**width - 1)
+    low, high = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if has_sign else (0, (1 << width) - 1)
     d = decode_integer(c, register)
     for start in range(0, len(products), L):
         terms = products[start : start + L]
         if intermediate is not None:
-            most = 2 ** (intermediate - 1)
+            most = 1 << (intermediate - 1)
             terms = [max(-most, min(terms[i] + terms[i + 1], most - 1)) for i in range(0, L, 2)]
         total = d + sum(terms)
         d = max(low, min(total, high)) if saturate else wrap(total, width)
-    return d % 2**width
+    return d % (1 << width)
 
 
 # --- one term at a time

@@ -139,22 +139,29 @@ def interleaved_fma(
     flushed_sign: str = "kept",
     tininess: str = "rounded",
     temporaries: int = 2,
+    pairs: bool = False,
 ) -> int:
     """Intel SDM volume 2, TDPBF16PS, for one element: L products in a step, every operation rounded by ``rho``.
 
     The SDM accumulates the elements of even index in one temporary and those of odd index in another, both from +0,
     each by a fused multiply-add, then adds the two and that sum to c. TMMULTF32PS (ISE programming reference) has one
-    of the ``temporaries``, which is added to c.
+    of the ``temporaries``, which is added to c. TDPBF8PS adds ``pairs`` of products, bytes 0 and 1 of a word to one
+    temporary and bytes 2 and 3 to the other.
     """
     format = CONVERSIONS[rho].format
     check_nan(nan_code, format)
     flushed = FLUSHED[subnormals]
     rounding: dict[str, Any] = {"rho": rho, "overflow": overflow, "flush": "d" in flushed, "tininess": tininess}
-    pairs = decode_pairs(a, b, a_format, b_format, L, subnormals, flushed_sign)
+    decoded = decode_pairs(a, b, a_format, b_format, L, subnormals, flushed_sign)
     d, d_format = c, c_format
-    for start in range(0, len(pairs), L):
+    for start in range(0, len(decoded), L):
         temporary = [0] * temporaries
-        for i, (x, y) in enumerate(pairs[start : start + L]):
+        step = decoded[start : start + L]
+        for i in range(0, L if pairs else 0, 2):
+            x, y = (decode(ieee_multiply(*p, format, nan_code, **rounding), format) for p in step[i : i + 2])
+            z, place = decode(ieee_add(x, y, format, nan_code, **rounding), format), i // 2 % temporaries
+            temporary[place] = ieee_add(decode(temporary[place], format), z, format, nan_code, **rounding)
+        for i, (x, y) in enumerate(() if pairs else step):
             z = decode(temporary[i % temporaries], format)
             temporary[i % temporaries] = fused_multiply_add(x, y, z, format, nan_code, **rounding)
         total = decode(temporary[0], format)

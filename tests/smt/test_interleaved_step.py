@@ -5,9 +5,11 @@ import itertools
 import numpy as np
 import pytest
 from reference.designs import reference_result
+from support.variations import disagreements
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
+from mmaproof.designs.errors import DesignError
 from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.library import PROPERTIES
 from mmaproof.smt.evaluate import evaluate_batch
@@ -144,3 +146,37 @@ def test_a_subnormal_c_beside_products_of_fp16():
 def test_words_and_bytes_of_tiles_are_those_of_vectors():
     for tile, vector in (("tdpbssd", "vpdpbssd"), ("tdpbuud", "vpdpbuud")):
         assert compare(find_design(f"cpu/{tile}"), find_design(f"cpu/{vector}"), k=64).verdict == "equivalent"
+
+
+FP8 = "cpu/tdpbf8ps"
+
+
+def of_fp8(products: dict[int, tuple[float, float]], name: str = FP8) -> float:
+    """d for products of e5m2 numbers at their k, with c = 0."""
+    design = find_design(name)
+    a, b = (tuple(design.a_format.encode(products.get(k, (0, 0))[i]) for k in range(design.k)) for i in (0, 1))
+    return float(np.uint32(evaluate(design, Operands(a, b, 0))).view(np.float32))
+
+
+def test_pairs_of_products_are_added_before_they_join_a_chain():
+    """2^24 + (1 + 1) keeps the pair, and one product after the other is lost: each is a tie that goes to even."""
+    large, ones = {0: (4096, 4096)}, {4: (1, 1), 5: (1, 1)}
+    assert of_fp8(large | ones) == 2.0**24 + 2
+    assert of_fp8(large | ones, f"{FP8}@chain_terms=1") == 2.0**24  # 4 joins the even chain, 5 the odd one: +1, a tie
+    # bytes 2 and 3 of a word are of the other chain, and both sums are added last
+    assert of_fp8(large | {2: (1, 1), 7: (1, 1)}) == 2.0**24 + 2
+
+
+def test_chains_of_pairs_agree_with_the_reference():
+    rng = np.random.default_rng(0)
+    for name in (f"{FP8}@L=8", "cpu/tdphbf8ps@L=4", f"{AMX}@chain_terms=2,L=4"):
+        design = find_design(name)
+        for distribution in DISTRIBUTIONS:
+            batch = draw(distribution, design, 4, design.k, rng)
+            assert disagreements(design, batch) == [], (name, distribution)
+
+
+def test_a_bound_is_stated_of_chains_of_fused_multiply_adds_alone():
+    assert not find_design(FP8).guarantees(Guarantee.BOUNDED_SUM)
+    with pytest.raises(DesignError, match="L = 1 is odd"):
+        find_design(f"{FP8}@L=1")

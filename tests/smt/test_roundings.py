@@ -164,7 +164,7 @@ def test_the_direction_is_seen_in_every_family(family):
 BASES = [
     *(TREE, find_design("paper/sequential.f32.f16.f16.f32"), find_design("ampere/f32.bf16.bf16.f32")),
     *(
-        find_design("cdna1/v_mfma_f32_32x32x2f32"),
+        find_design("cdna1/v_mfma_f32_32x32x2f32@fraction_bits=120"),
         find_design("cpu/tdpbf16ps"),
         find_design("cdna2/v_mfma_f32_32x32x8f16"),
     ),

@@ -47,13 +47,14 @@ def test_statistics_are_those_of_each_element(name: str, reference: Reference) -
     n, rows, columns, seed = 8, 3, 2, 5
     (found,) = points(["markidis-a"], VOLTA, n, name, rows=rows, columns=columns, seed=seed, reference=reference)
     a, b = find_distribution(name).draw(rows, n, columns, np.random.default_rng([seed, n]))
-    errors, relative, ulps = [], [], []
+    errors, relative, ulps, targets = [], [], [], []
     for row in a:
         for column in b.T:
             d = trace(find_gemm("markidis-a", VOLTA), Operands(tuple(row.tolist()), tuple(column.tolist()), 0)).d
             products = [value(x) * value(y) for x, y in zip(row, column, strict=True)]
             target = sum(products) if reference is Reference.EXACT else single_precision(row, column)
             errors.append(value(d) - target)
+            targets.append(target)
             relative.append(abs(errors[-1]) / sum(map(abs, products)))
             ulps.append(float(abs(errors[-1])) / ulp(target))
     assert found.largest == max(map(abs, errors)) > 0
@@ -61,7 +62,18 @@ def test_statistics_are_those_of_each_element(name: str, reference: Reference) -
     assert found.bias == float(sum(errors) / len(errors))
     assert found.relative == pytest.approx(float(max(relative)), rel=1e-12)
     assert found.ulps == pytest.approx(statistics.median(ulps), rel=1e-12)
+    squares = [sum(x * x for x in of) for of in (errors, targets)]
+    assert found.squared == pytest.approx(float(squares[0] / len(errors)), rel=1e-12)
+    assert found.frobenius == pytest.approx(float(squares[0] / squares[1]) ** 0.5, rel=1e-12)
+    assert found.relative_above == pytest.approx(float(max(abs(e / x) for e, x in zip(errors, targets, strict=True))))
     assert (found.n, found.rows, found.columns, found.not_finite) == (n, rows, columns, 0)
+
+
+def test_a_relative_error_is_of_references_above_a_number() -> None:
+    each = [points(["markidis"], VOLTA, 16, rows=6, columns=6, above=t)[0] for t in (0.0, 1.0, 1e9)]
+    assert each[0].relative_above > each[1].relative_above > 0  # where terms cancel, the quotient is larger
+    assert each[2].relative_above is None
+    assert len({(x.squared, x.frobenius) for x in each}) == 1
 
 
 def test_against_rounded_operands_only_the_accumulator_loses() -> None:
