@@ -152,8 +152,9 @@ def measure(
 
     The matrices are of fp32 and depend only on seed, N and the distribution; c is 0. A plan gets them rounded to its
     formats. ``reference`` is as ``reference_for`` has it. ``bound_of`` bounds the results of what a plan gets, and
-    ``above`` is what the magnitude of a reference must exceed to be divided by. Raises DesignError if a plan cannot be computed for K = ``n`` or has factors that are operands, and for integers, and
-    NoBoundError for a reference that has no meaning.
+    ``above`` is what the magnitude of a reference must exceed to be divided by. Raises DesignError if a plan cannot be
+    computed for K = ``n`` or has factors that are operands, and for integers, and NoBoundError for a reference that has
+    no meaning.
     """
     if in_fp32 is None:
         reference, in_fp32 = reference_for(plans, reference), any(x.algorithm is not None for x in plans)
