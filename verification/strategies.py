@@ -28,7 +28,7 @@ from mmaproof.smt.bundles.aligned_alike_steps import differ_in_alignment
 from mmaproof.smt.proving.asked import Lemmas
 from mmaproof.smt.proving.decide import Statement, decide
 from mmaproof.smt.proving.exhaustion import small_ones_first
-from mmaproof.smt.proving.kernel import Kernel, NotComposedError, Theorem
+from mmaproof.smt.proving.kernel import Theorem
 from mmaproof.smt.proving.lemma import Formula
 from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
 from mmaproof.smt.solving.prove import violation_of
@@ -321,15 +321,11 @@ def own_argument(case: Case) -> QuestionVerdict | None:
         return None
     began, whole = time.monotonic(), case.question.formula
     asked = Lemmas(case.ask, case.limits, began, whole.environment)
-    kernel = Kernel(whole.environment, whole.violation, asked.refute, asked.go_on)
-    try:
-        argument(kernel)
-        theorem = kernel.theorem()
-    except NotComposedError:
+    theorem = asked.joined(whole.violation, argument)
+    case.limits = case.limits.after(time.monotonic() - began, "lemmas")
+    if theorem is None:
         case.tried += map(lemma_verdict, asked.found())
         return None
-    finally:
-        case.limits = case.limits.after(time.monotonic() - began, "lemmas")
     return case.implied(proved_of(asked.found()), case.limits, theorem)
 
 

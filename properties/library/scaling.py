@@ -13,12 +13,13 @@ from mmaproof.properties.question import Argument
 from mmaproof.properties.run_question import RunQuestion, Scope
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.bundles.scaled_steps import ScaledSteps
+from mmaproof.smt.bundles.scaled_steps import ScaledSteps, moves_at_once
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
 from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.proving.scaling import doubled, is_inside, scaling_lemmas, stays_normal
 from mmaproof.smt.proving.scaling_of_results import lemmas_of_late_sum, lemmas_of_tree
 from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate
+from mmaproof.smt.semantics.datapath import datapath
 from mmaproof.smt.semantics.unpack import unpack
 
 
@@ -54,8 +55,8 @@ class _Doubled(RunQuestion):
         return algebra.equal(results[1].d, doubled(algebra, self.design.d_format, results[0].d))
 
     def lemmas(self) -> Sequence[Lemma]:
-        """Return the lemmas about the stages of fused sums, or about results in between, where they apply."""
-        if not self.is_one_step or self.k < self.design.step.L:
+        """Return the lemmas about terms that are dropped or normalised, or about results in between."""
+        if not self.is_one_step or self.k < self.design.step.L or self.decides_by_argument:
             # elements that fill up a step are zeros, whose exponents stay
             return ()
         if not self.design.guarantees(Guarantee.ALIGNED_SUMS):
@@ -65,8 +66,11 @@ class _Doubled(RunQuestion):
 
     @property
     def decides_by_argument(self) -> bool:
-        """Whether one step adds all terms in fused sums."""
-        return self.is_one_step and self.k >= self.design.step.L and self.design.guarantees(Guarantee.ALIGNED_SUMS)
+        """Whether one step adds all terms at once, as they are."""
+        if not self.is_one_step or self.k < self.design.step.L or not self.design.guarantees(Guarantee.ALIGNED_SUMS):
+            return False
+        (path,) = datapath(self.design.one_step(), self.design.step.L)
+        return moves_at_once(path)
 
     def argument(self) -> Argument | None:
         """Return why every stage of one fused step moves with the exponents."""

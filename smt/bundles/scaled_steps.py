@@ -30,6 +30,7 @@ from mmaproof.smt.proving.scaling import doubled, is_inside
 from mmaproof.smt.proving.walk import bottom_up
 from mmaproof.smt.semantics import StepSignals
 from mmaproof.smt.semantics.align import align, largest_exponent
+from mmaproof.smt.semantics.datapath import StepPath
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.labels import Addend, Label, is_of_products
 from mmaproof.smt.semantics.terms import Term
@@ -37,6 +38,12 @@ from mmaproof.smt.semantics.terms import Term
 _Word = Word[FNode]
 _Truth = Truth[FNode]
 _Sum = FusedSum[FNode, FNode]
+
+
+def moves_at_once(path: StepPath) -> bool:
+    """Return whether all terms are aligned as they are and c is one of them, and their sum is rounded once."""
+    added_once = path.rounds_again is None and path.added_last is None
+    return added_once and not (path.drops_c or path.normalises_addends)
 
 
 class ScaledSteps:
@@ -55,8 +62,7 @@ class ScaledSteps:
     ) -> None:
         self._algebra, self._laws, self._kernel = TermAlgebra(kernel.environment), LawsInUse(kernel), kernel
         self._signals, self._assumed = (first, second), list(conjuncts(assumed))
-        path = first.path
-        if path.drops_c or path.normalises_addends or path.rounds_again is not None or path.added_last is not None:
+        if not moves_at_once(first.path):
             raise NotComposedError("terms that are dropped, normalised, or added to a rounded sum")
 
     def prove(self, fmt: Format, claim: Callable[[_Word, _Word], _Truth]) -> None:

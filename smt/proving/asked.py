@@ -65,15 +65,6 @@ class OutOfTimeError(Exception):
     """The time limit of a staged proof has passed."""
 
 
-def joined(kernel: Kernel, argument: Callable[[Kernel], None]) -> Theorem | None:
-    """Return the theorem that an argument makes, None if a kernel does not take its steps."""
-    try:
-        argument(kernel)
-        return kernel.theorem()
-    except NotComposedError:
-        return None
-
-
 class Lemmas:
     """The formulas that were asked about. Formulas that differ only in the names of symbols are asked once."""
 
@@ -81,6 +72,8 @@ class Lemmas:
         self._ask, self._limits, self._started = ask, limits, started
         self._asked: dict[str, StagedLemma] = {}
         self._environment = environment
+        self._kept = LEAST_SECONDS
+        """seconds that are left where a kernel takes no more steps"""
         self.entries: list[Entry] = []
         """what happened in the proof, in order: the lemmas that were proved, and what others note"""
         self.describe: Callable[[FNode], str | None] = lambda _: None
@@ -129,8 +122,21 @@ class Lemmas:
 
     def go_on(self) -> None:
         """Raise NotComposedError if no time is left, as a kernel asks for it."""
-        if self._left().seconds <= LEAST_SECONDS:
+        if self._left().seconds <= self._kept:
             raise NotComposedError(f"no time is left of {self._limits}")
+
+    def joined(self, root: FNode, argument: Callable[[Kernel], None]) -> Theorem | None:
+        """Return the theorem that an argument makes, None if a kernel does not take its steps.
+
+        Half of the time that is left is kept for what is asked where it takes longer.
+        """
+        self._kept = self._left().seconds / 2
+        kernel = Kernel(self._environment, root, self.refute, self.go_on)
+        try:
+            argument(kernel)
+            return kernel.theorem()
+        except NotComposedError:
+            return None
 
     def _left(self) -> Limits:
         return self._limits.after(time.monotonic() - self._started, "earlier lemmas")

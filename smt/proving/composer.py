@@ -149,6 +149,8 @@ class Composer:
     def _maximum(self, plain: Place, staged: Place) -> None:
         leaves = {self._image(x) for x in plain.operands}
         words = self._flat(self._image(plain.term), leaves, staged.signed)
+        if len(words) != len(staged.operands):
+            raise NotComposedError(f"{staged.kind}: {len(words)} operands, not {len(staged.operands)}")
         for x, y in zip(words, staged.operands, strict=True):
             self._equate(x, y, staged.kind)
         maxima = Maxima(self._kernel, width_of(staged.replaced), staged.signed)
@@ -175,8 +177,10 @@ class Composer:
         for x in staged.operands:
 
             def prove(x: FNode = x) -> None:
-                place = next(i for i, y in enumerate(staged.taken) if same(x) == same(y))
-                maxima.bound(staged.taken, place)
+                for i, y in enumerate(staged.taken):
+                    if same(x) == same(y):
+                        return maxima.bound(staged.taken, i)
+                raise NotComposedError("maximum: a word is none of those that it was taken of")
 
             self._facts.setdefault(maxima.not_less(staged.replaced, x), prove)
 

@@ -266,7 +266,8 @@ class Closure:
             self._require_own(x)
         self._true, self._false = terms.TRUE(), terms.FALSE()
         self._numbers: dict[FNode, int] = {}
-        self._nodes: list[FNode] = []
+        self._nodes: list[tuple[_Form, list[int]]] = []
+        """what each term is apart from its operands, and the numbers of these"""
         self._classes: list[int] = []
         self._members: list[list[int]] = []
         self._users: list[list[int]] = []
@@ -295,7 +296,7 @@ class Closure:
         return self.class_of(x) == self.class_of(y)
 
     def _number(self, term: FNode) -> int:
-        pending = [term]
+        pending = [] if term in self._numbers else [term]
         while pending:
             node = pending[-1]
             missing = [x for x in node.args() if x not in self._numbers]
@@ -310,22 +311,20 @@ class Closure:
     def _take(self, node: FNode) -> None:
         if node.is_symbol() and node not in self._symbols:
             raise NotComposedError(f"{node} is no operand, and no variable that is defined")
-        number = len(self._nodes)
+        number, operands = len(self._nodes), [self._numbers[x] for x in node.args()]
+        own = (node.node_type(), tuple(indices_of(node)), width_of(node)) if operands else (node,)
         self._numbers[node] = number
-        self._nodes.append(node)
+        self._nodes.append((own, operands))
         self._classes.append(number)
         self._members.append([number])
         self._users.append([])
-        for x in node.args():
-            self._users[self._classes[self._numbers[x]]].append(number)
+        for x in operands:
+            self._users[self._classes[x]].append(number)
         self._merge(number, self._forms.setdefault(self._form(number), number))
 
     def _form(self, number: int) -> _Form:
-        node = self._nodes[number]
-        operands = tuple(self._classes[self._numbers[x]] for x in node.args())
-        if operands:
-            return node.node_type(), tuple(indices_of(node)), operands, width_of(node)
-        return (node,)
+        own, operands = self._nodes[number]
+        return own, tuple([self._classes[x] for x in operands])
 
     def merge(self, x: FNode, y: FNode) -> None:
         """Note that two terms are equal, and what follows from that."""

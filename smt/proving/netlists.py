@@ -10,7 +10,7 @@ from pysmt.fnode import FNode
 
 from mmaproof.designs.formats import Format
 from mmaproof.smt.algebra.protocol import Truth
-from mmaproof.smt.proving.asked import Lemmas, OutOfTimeError, StagedProof, joined
+from mmaproof.smt.proving.asked import Lemmas, OutOfTimeError, StagedProof
 from mmaproof.smt.proving.columns import Columns
 from mmaproof.smt.proving.cut_variables import CutVariables
 from mmaproof.smt.proving.journal import RecordedPlaces
@@ -90,8 +90,7 @@ def prove_netlist(
         whole = model.rewritten(related.data)
         proved = cuts.holds("result", "as claimed", whole, seconds=CLAIM_SECONDS, widenings=CLAIM_WIDENINGS)
         if proved:
-            kernel = Kernel(question.environment, question.violation, lemmas.refute, lemmas.go_on)
-            theorem = joined(kernel, compose)
+            theorem = lemmas.joined(question.violation, compose)
         if proved and theorem is None:
             proved = combine([Status.PROVED, *(cuts.law(law) for law in sorted(model.used))]) is Status.PROVED
     except OutOfTimeError:

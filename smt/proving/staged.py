@@ -32,7 +32,7 @@ from pysmt.typing import BOOL
 
 from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.algebra.signals import Signal, SignalKind
-from mmaproof.smt.proving.asked import Lemmas, OutOfTimeError, StagedProof, joined
+from mmaproof.smt.proving.asked import Lemmas, OutOfTimeError, StagedProof
 from mmaproof.smt.proving.composer import Composer
 from mmaproof.smt.proving.journal import Defined, Place
 from mmaproof.smt.proving.kernel import Kernel
@@ -98,10 +98,7 @@ def prove_by_stages(
         claimed = claim(terms).data
         proved = terms.holds(RESULT, "as claimed", claimed, seconds=CLAIM_SECONDS, widenings=CLAIM_WIDENINGS)
         if proved:
-            kernel = Kernel(
-                question.environment, question.violation if root is None else root, lemmas.refute, lemmas.go_on
-            )
-            theorem = joined(kernel, compose)
+            theorem = lemmas.joined(question.violation if root is None else root, compose)
         if proved and theorem is None:
             statuses = []
             for law in lemmas_of(terms):

@@ -1,5 +1,6 @@
 """Scaling by two: proved by lemmas that each have a mutant, and refuted where something stays put."""
 
+import time
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -14,14 +15,20 @@ from mmaproof.smt.algebra.protocol import ite
 from mmaproof.smt.proving import scaling, scaling_of_results
 from mmaproof.smt.semantics.align import align
 from mmaproof.smt.semantics.convert import convert
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.smt.trace import evaluate
 from mmaproof.verification.check import check
+from mmaproof.verification.means import Means
+from mmaproof.verification.strategies import Case, own_argument
 
 VOLTA = "volta/f32.f16.f16.f32"
+LIMITS = Limits(120, 4 << 30)
+NORMALISES = "gaudi2/mme.m1n1k8.f32.bf16.bf16.f32"
 
 
-def lemmas(name=VOLTA):
+def lemmas(name=NORMALISES):
     return Scaling().question(find_design(name), Scope()).lemmas()
 
 
@@ -31,6 +38,9 @@ def lemmas(name=VOLTA):
         VOLTA,
         pytest.param("volta/f16.f16.f16.f16", marks=pytest.mark.middle),
         pytest.param("hopper/wgmma.f32.e4m3.e4m3", marks=pytest.mark.middle),
+        "cdna3/v_mfma_f32_32x32x8_f16",
+        "gaudi3/mme.m1n1k2.f32.f16.f16.f32",  # products in parts
+        pytest.param("rdna3/v_wmma_f32_16x16x16_bf16", marks=pytest.mark.middle),  # inverts terms, and flushes results
     ],
 )
 def test_it_holds_for_fused_sums(name):
@@ -42,11 +52,8 @@ def test_it_holds_for_fused_sums(name):
 @pytest.mark.parametrize(
     "name",
     [
-        "cdna3/v_mfma_f32_32x32x8_f16",
         pytest.param("cdna3/v_mfma_f32_16x16x32_fp8_fp8", marks=pytest.mark.middle),
         "rdna4/v_wmma_f32_16x16x16_bf16",  # with a floor that no normal c reaches, and a c that may be dropped
-        "gaudi3/mme.m1n1k2.f32.f16.f16.f32",  # products in parts
-        "rdna3/v_wmma_f32_16x16x16_bf16",  # inverts terms, and flushes results
         "gaudi2/mme.m1n1k8.f32.bf16.bf16.f32",  # normalises the sum before c joins
         "cdna2/v_mfma_f32_32x32x8f16",  # a tree of rounded operations
         "arm/fdot.m1n1k2.f32.f16.f16.f32",  # a rounded sum of products
@@ -156,9 +163,14 @@ def test_a_sum_that_is_converted_to_zero_is_not_meant():
 
 
 @pytest.mark.parametrize("change", ["floor=0", "summation=interleaved", "rho=rne-fp32,sticky=yes"])
-def test_the_lemmas_are_offered_for_fused_sums_without_a_floor(change):
-    assert lemmas(f"{VOLTA}@{change}") == ()
-    assert lemmas()
+def test_one_argument_is_offered_for_fused_sums_and_fails_where_something_stays_put(change):
+    question = Scaling().question(find_design(VOLTA), Scope())
+    assert (question.lemmas(), question.decides_by_argument) == ((), True)
+    changed = find_design(f"{VOLTA}@{change}")
+    other = Scaling().question(changed, Scope())
+    case = Case(other, changed, Means(Solving(), LIMITS, None), time.monotonic(), LIMITS)
+    assert other.lemmas() == ()
+    assert own_argument(case) is None
 
 
 def test_a_cut_that_looks_at_e_max_is_found_out(monkeypatch):
