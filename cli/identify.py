@@ -139,7 +139,9 @@ def write_next(path: Path, outcome: Identification) -> None:
 
     proposed = outcome.proposed
     if proposed is None or not len(proposed):
-        note(f"nothing is left to ask: {path} was not written")
+        open_values = any(x.undecided for x in outcome.findings.values())
+        why = "no operands were found on which what is left differs" if open_values else "nothing is left to ask"
+        note(f"{why}: {path} was not written")
         return
     write_operands(path, outcome.oracle.rows(proposed))
     note(f"{path}: {len(proposed)} operand sets to run next; add what came back with --more FILE")

@@ -6,6 +6,7 @@ import io
 import json
 import pickle
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -34,6 +35,7 @@ from support.data_files import (
 
 from mmaproof.designs.errors import InputError
 from mmaproof.hardware_replay.answers import Answers
+from mmaproof.hardware_replay.tables import tensors
 from mmaproof.hardware_replay.tables.reading import Wanted, read_answers, read_operands
 from mmaproof.hardware_replay.tables.write import write_operands
 
@@ -361,3 +363,28 @@ def test_operands_that_are_written_are_read_again(ending: str, tmp_path: Path) -
     again = read_operands(str(tmp_path / f"y{ending}"), Wanted.of(INTERFACE, None))
     for x, y in ((held.batch.a, again.batch.a), (held.batch.b, again.batch.b), (held.batch.c, again.batch.c)):
         assert np.array_equal(x, y)
+
+
+def zipped(name: str, content: bytes) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr(name, content)
+    return stream.getvalue()
+
+
+def test_a_file_of_pytorch_needs_pytorch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tensors, "find_spec", lambda name: None)
+    with pytest.raises(InputError, match="a file of PyTorch, which is not installed here"):
+        read_answers(write(tmp_path, {"x.pt": zipped("x/data.pkl", b"")}))
+    with pytest.raises(InputError, match=r"pip install 'mmaproof\[files\]'"):
+        read_answers(write(tmp_path, {"x.safetensors": safetensors(NUMBERS)}))
+
+
+def test_of_a_file_of_pytorch_tensors_alone_are_loaded(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    torch.save({n: torch.from_numpy(x.copy()) for n, x in NUMBERS.items()}, tmp_path / "x.pt")
+    assert_rows(read_answers(tmp_path / "x.pt"), UNIT)
+    torch.save({"a": Unpickled(tmp_path / "unpickled")}, tmp_path / "y.pt")
+    with pytest.raises(InputError, match="no file of tensors alone"):
+        read_answers(tmp_path / "y.pt")
+    assert not (tmp_path / "unpickled").exists()
