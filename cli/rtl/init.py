@@ -17,9 +17,15 @@ def register(app: typer.Typer) -> None:
 
 def init(
     sources: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="Sources: .v, .sv, .vhd, .vhdl.", show_default=False)
-    ],
+        list[Path] | None,
+        typer.Argument(metavar="FILE...", help="Sources: .v, .sv, .vhd, .vhdl.", show_default=False),
+    ] = None,
+    *,
     top: Annotated[str, typer.Option("--top", metavar="M", help="The top module.", show_default=False)],
+    filelist: Annotated[
+        list[Path] | None,
+        typer.Option("-f", "--filelist", metavar="FILE", help="A list of sources, as simulators read it. Repeatable."),
+    ] = None,
     design: Annotated[
         str | None, typer.Option("--design", metavar="DESIGN", help="What it is meant to be.", show_default=False)
     ] = None,
@@ -40,19 +46,26 @@ def init(
     from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.errors import InputError
     from mmaproof.designs.files import require_writable
+    from mmaproof.rtl.filelist import FileList, read_file_list
     from mmaproof.rtl.init import checked_top, first_map
 
     if output is not None:
         require_writable(output)
         if output.exists():
             raise InputError(f"{output}: the file exists: it may be the work of a person; name another one")
+    listed = FileList()
+    for path in filelist or ():
+        read_file_list(path, Path(), listed)
+    files = [*map(Path, listed.sources), *(sources or ())]
+    if not files:
+        raise InputError("rtl init: no sources: name files, or a list of them with -f")
     with progress(f"elaborating {top}"):
         text = first_map(
-            sources,
+            files,
             checked_top(top),
             Path("UNIT.toml") if output is None else output,
-            include=include or (),
-            defines=_values(define, "--define"),
+            include=[*map(Path, listed.include), *(include or ())],
+            defines=listed.defines | _values(define, "--define"),
             parameters=_values(parameter, "--parameter"),
             design=None if design is None else find_design(design).name,
         )

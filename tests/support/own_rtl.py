@@ -94,4 +94,6 @@ OWN_UNITS = (
     OwnUnit("integer/s8_wrap.toml", _INT8, Tier.MIDDLE),
     OwnUnit("integer/s8_saturate.toml", _INT8_SATURATED, Tier.MIDDLE),
     OwnUnit("integer/s8_passes.toml", _INT8, Tier.MIDDLE),
+    OwnUnit("accumulator/pe_int8.toml", f"{_INT8}@L=1", Tier.QUICK),
+    OwnUnit("accumulator/mac_int8.toml", f"{_INT8_SATURATED}@L=4", Tier.MIDDLE),
 )
