@@ -312,7 +312,7 @@ def _latency(unit: UnitFile, module: Module, found: _Map) -> str:
     try:
         clock = module.ports[str(found.clock)].bits[0]
         if found.accumulator is not None:
-            tied, following = with_next_values(tied, [f"{NEXT}{found.accumulator}"], unit.path.as_posix())
+            tied, following, _ = with_next_values(tied, [f"{NEXT}{found.accumulator}"], unit.path.as_posix())
             tied, _ = cut(tied, set(module.registers[found.accumulator].bits))
             result = following[f"{NEXT}{found.accumulator}"].bits
         structure = Structure(tied, unit.path.as_posix(), result, clock)

@@ -19,9 +19,10 @@ def present_values(module: Module) -> dict[str, Port]:
 
 def with_next_values(
     module: Module, expressions: Iterable[str], path: str, controls: Collection[Bit] = ()
-) -> tuple[Module, dict[str, Port]]:
+) -> tuple[Module, dict[str, Port], dict[int, Register]]:
     """Return registers that ``expressions`` name as ports of what they hold after an edge, such as ``next:acc``.
 
+    The module and these registers by their numbers are returned, too.
     That is the data input, or, where a reset or a load without the clock is active, what that sets: a multiplexer that
     is added to the module. Raises InputError for a register that is set and reset bit by bit, and for one that
     something else sets without the clock than a constant or one of the ``controls``.
@@ -31,9 +32,8 @@ def with_next_values(
     wanted = {bit for x in named.values() for bit in x.bits}
     new, cells = module.new_nets(), list(module.cells)
     follows: dict[Bit, Bit] = {}
-    for register in registers_of(module).values():
-        if wanted.isdisjoint(register.q):
-            continue
+    taken = {number: x for number, x in registers_of(module).items() if not wanted.isdisjoint(x.q)}
+    for register in taken.values():
         data = register.d
         if register.loads and register.loaded is None:
             raise InputError(f"{path}: {register.cell.describe()} is set and reset bit by bit: that is not covered")
@@ -50,7 +50,7 @@ def with_next_values(
             cells.append(Cell(name, "$mux", {"WIDTH": len(data)}, inputs, {"Y": data}, register.cell.source))
         follows |= dict(zip(register.q, data, strict=True))
     ports = {f"{NEXT}{n}": replace(x, bits=tuple(follows[bit] for bit in x.bits)) for n, x in named.items()}
-    return replace(module, cells=tuple(cells)), ports
+    return replace(module, cells=tuple(cells)), ports, taken
 
 
 def cut(module: Module, bits: Collection[Bit]) -> tuple[Module, dict[int, Register]]:

@@ -177,11 +177,14 @@ class _Reading:
         said = []
         for role, expression in file.control.signals.items():
             if role in steering:
-                value = values[role] is not expression.startswith("!")
+                name, value = steered(expression, values[role])
                 constants[steering[role][0]] = "1" if value else "0"
-                said.append(f"{expression.lstrip('!').strip()} = {int(value)}")
+                since = "" if self.why_not_direct is None else " in all clock cycles"
+                said.append(f"{name} = {value}{since}")
         module, tied = _tied(file, with_constants(module, constants))
-        module, next_ports = with_next_values(module, _texts(file, "d"), str(file.path), self._free_bits(values))
+        module, next_ports, following = with_next_values(
+            module, _texts(file, "d"), str(file.path), self._free_bits(values)
+        )
         ports = {n: x for n, x in module.ports.items() if x.direction == "input"} | present_values(module)
         loads = values.get("load", False)
         inputs, products, stored = _inputs(file, self.signature, module, ports, loads)
@@ -197,7 +200,9 @@ class _Reading:
             free[f"free {' '.join(_texts(file, 'c'))}"] = tuple(bit for bit in stored if bit not in _all_bits(inputs))
         _check_complete(file, module, inputs, free)
         module = replace(module, unknown=dict(module.unknown) | free)
-        circuit, registers, more, held, covers, longest = _circuit(file, module, inputs, result, taken, self.most_cells)
+        circuit, registers, more, held, covers, longest = _circuit(
+            file, module, inputs, result, following | taken, self.most_cells
+        )
         circuit = replace(circuit, name=file.path.as_posix())
         return _Variant(circuit, products, registers, (*said, *tied), tuple(more), tuple(held), covers, longest)
 
@@ -210,6 +215,8 @@ class _Reading:
             found[role] = bits_of(expression.removeprefix("!"), ports, where)
             if len(found[role]) != 1:
                 raise InputError(f"{where}: {expression} has {len(found[role])} bits, and one is expected")
+        if len({bits[0] for bits in found.values()}) < len(found):
+            raise InputError(f"{self.file.path}: [control]: one input has two roles: each needs an input of its own")
         return found
 
     def _free_bits(self, values: Mapping[str, bool]) -> Bits:
@@ -268,14 +275,15 @@ class _Reading:
         self, key: str, text: str, values: Mapping[str, bool], result: Callable[[Mapping[str, Bits]], Bits]
     ) -> Transition:
         found = self.variant(values)
-        used = {role: x for role, x in values.items() if role in self.file.control.signals}
-        when = ", ".join(f"{self.file.control.signals[x]} {'on' if value else 'off'}" for x, value in used.items())
+        signals = self.file.control.signals
+        pairs = (steered(signals[role], x) for role, x in values.items() if role in signals)
+        when = ", ".join(f"{name} = {value}" for name, value in pairs)
         unit = self.design(found, f" [{when}]")
         inputs = dict(unit.step.circuit.inputs) if isinstance(unit.step, NetlistStep) else {}
         circuit = Circuit(f"{text}", inputs, {"d": result(inputs)}, (), {}, {})
         model = self._named(circuit.name, NetlistStep(L=found.products, circuit=circuit), found.products)
-        since = "" if self.why_not_direct is None else " for long enough"
-        return Transition(key, f"with {when}{since} {text}", unit, model)
+        since = "" if self.why_not_direct is None else " in all clock cycles"
+        return Transition(key, f"with {when}{since}: {text}", unit, model)
 
     @cached_property
     def why_not_direct(self) -> str | None:
@@ -285,6 +293,11 @@ class _Reading:
         except InputError as problem:
             return str(problem)
         return None
+
+
+def steered(signal: str, is_active: bool) -> tuple[str, int]:
+    """Return the port of a signal that steers, and its value where it is active or not."""
+    return signal.removeprefix("!").strip(), int(is_active is not signal.startswith("!"))
 
 
 def _reads(unit: Design, operand: str) -> bool:
@@ -391,8 +404,8 @@ def _tied(file: UnitFile, module: Module) -> tuple[Module, list[str]]:
         bits = bits_of(expression, ports, where)
         number = constant_of(value, len(bits), where)
         for position, bit in enumerate(bits):
-            if bit in constants:
-                raise InputError(f"{where}: these bits are tied twice")
+            if bit in constants or isinstance(bit, str):
+                raise InputError(f"{where}: these bits are tied twice, or steer a register and are tied")
             constants[bit] = "1" if number >> position & 1 else "0"
         said.append(f"{expression} = {value}")
     return with_constants(module, constants), said
@@ -499,8 +512,9 @@ def _circuit(
     structure = Structure(module, path, result, net[0] if net is not None and start is None else None)
     structure.check_registers(None if net is None else net[0], () if start is None else start.nets)
     said, covers, longest = [], "", 0
-    held = [
-        f"{operand} is what a register holds ({', '.join(_texts(file, operand)).replace(REG, '')}), now"
+    held = ["c is what a register holds, and d what it holds after a clock cycle"] if file.accumulates else []
+    held += [
+        f"{operand} is what a register holds ({', '.join(_texts(file, operand)).replace(REG, '')})"
         for operand in file.ports
         if any(REG in x for x in _texts(file, operand)) and not (file.accumulates and operand == "c")
     ]
@@ -562,12 +576,13 @@ def _latency(file: UnitFile, inputs: Mapping[str, Bits]) -> dict[str, int]:
             continue
         names = _of(inputs, operand)
         where = f"{file.path}: [clock] latency: {operand}"
-        if any(REG in text for text in _texts(file, operand)):
-            each: int | tuple[int, ...] = 0
+        is_register = any(REG in text for text in _texts(file, operand))
+        if not isinstance(stated, int) and operand in stated:
+            each = stated[operand]
+        elif is_register:
+            each = 0
         elif isinstance(stated, int):
             each = stated
-        elif operand in stated:
-            each = stated[operand]
         else:
             raise InputError(f"{where}: how many registers its paths to d have is not stated, and it is not held")
         if isinstance(each, tuple) and len(each) != len(names):

@@ -64,6 +64,8 @@ def why_no_induction(step: Comparison, answered: Sequence[Answered], not_direct:
         return "not all of this is proved"
     if question.where or not question.zero_signs:
         return "the step is proved for some operands, or without the signs of zeros"
+    if question.designs[1].signature.c.quiet_nan is not None and not question.nan_codes:
+        return "two NaNs were taken for the same, and a step may take them otherwise: ask with --nan-codes"
     if question.k != question.designs[0].k:
         return "one step is not what was asked"
     keys = {x.claim.key for x in answered}

@@ -75,13 +75,15 @@ class Proof:
         why = why_no_induction(self.answer, self.answered, self.unit.not_direct)
         if why is not None:
             return f"one clock cycle only: {why}"
+        steps = "steps of" if model.k != self.meant.k else "dot products by"
         enabled = "enabled " if file.control.enable is not None else ""
         others = " and any number of cycles between them that keep it" if holds_while_disabled(self.answered) else ""
         first = f"; {'an enabled' if enabled else 'the'} clear is itself the first of the n"
         first = first if has_first_step(self.answered) else ""
         return (
-            f"by induction on clock cycles: after a clear, n {enabled}cycles{others}, the register holds the d of a "
-            f"chain of n steps of {model.name} from the value of the clear{first}"
+            f"by induction on clock cycles: after a clear and n {enabled}cycles without one{others}, the register "
+            f"holds the d of the last of n {steps} {model.name}; c of the first is the value of the clear, and of each "
+            f"other the d of the one before{first}"
         )
 
     @property
@@ -271,8 +273,7 @@ def print_proof(proof: Proof, answer: NetlistProved, showing: ShowingOptions) ->
     model = done.question.designs[1]
     step = "" if model.k == proof.meant.k else "one step of "
     covers = f" for {report.covers}" if report.covers and proof.verdict == "equal" else ""
-    one_step = " for one clock cycle of the register" if proof.unit.file.accumulates else ""
-    say(f"{in_words(answer)}{covers}{one_step}: {answer.unit} and {step}{answer.design}")
+    say(f"{in_words(answer)}{covers}: {answer.unit} and {step}{answer.design}")
     latency = f", latency {report.latency}" if report.registers and report.latency else ""
     about = [f"{report.cells} cells, {report.registers} register bits{latency}"]
     about += [f"assumed: {text}" for text in report.assumptions]

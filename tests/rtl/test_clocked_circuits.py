@@ -137,7 +137,7 @@ def examine_accumulator(seed: int) -> str:
     acc, clock = drawn.names["acc"], drawn.inputs["clk"][0]
     latency = max(x for x in drawn.result.counts)
     module = replace(tied(drawn), registers={"acc": Port("acc", "register", acc)})
-    module, following = with_next_values(module, ["next:acc"], "test")
+    module, following, _ = with_next_values(module, ["next:acc"], "test")
     module, taken = cut(module, set(acc))
     inputs = operands(drawn) | {"acc": acc}
     try:
