@@ -12,12 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mmaproof.designs.circuit import Bits
-from mmaproof.designs.errors import InputError
+from mmaproof.designs.errors import InputError, TargetUnavailable
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.rtl import RtlUnit
 from mmaproof.rtl.netlist import Port
 from mmaproof.rtl.slices import bits_of, constant_of
+from mmaproof.rtl.unit_file import NEXT, REG
 from mmaproof.rtl.unpacked import is_descending, unpacked_dimensions
 
 BENCH = "mmaproof_bench"
@@ -60,6 +61,9 @@ def layout_of(unit: RtlUnit, free: Mapping[str, int] | None = None) -> Layout:
         first = sum(len(x.bits) for x in held.values())
         held[name] = replace(port, bits=tuple(range(first, first + len(port.bits))))
     file, signature = unit.file, unit.design.signature
+    for stated in file.ports.values():
+        if any(REG in x or NEXT in x for x in ([stated] if isinstance(stated, str) else stated)):
+            raise TargetUnavailable("an operand is a register, which a test bench does not set")
     formats = {"a": signature.a, "b": signature.b, "c": signature.c, "scale_a": signature.scale}
     formats["scale_b"] = signature.scale
     operands = []
@@ -186,7 +190,11 @@ def _stimulus(unit: RtlUnit, layout: Layout, rows: int) -> list[str]:
             reset = [f"row[{place}] = {clock.reset_value}; {edge} row[{place}] = {1 - clock.reset_value};"]
         body = ["row = rows[i];", *reset, *passes, show]
         return [f"for (i = 0; i < {rows}; i = i + 1) begin", *(_INDENT + x for x in body), "end"]
-    latency = clock.latency or 0
+    if not isinstance(clock.latency, int) or clock.held:  # a row stays until every path has taken it
+        edges = f"for (edges = 0; edges < {unit.longest}; edges = edges + 1) begin {edge} end #1"
+        body = ["row = rows[i]; #1", edges, show]
+        return [f"for (i = 0; i < {rows}; i = i + 1) begin", *(_INDENT + x for x in body), "end"]
+    latency = clock.latency
     if latency == 0:
         return [f"for (i = 0; i < {rows}; i = i + 1) begin", f"{_INDENT}row = rows[i]; #1 {show} {edge}", "end"]
     return [

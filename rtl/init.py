@@ -13,12 +13,16 @@ from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import FORMATS
 from mmaproof.rtl.elaboration import elaborate
 from mmaproof.rtl.netlist import Module, Port, read_module, with_constants
+from mmaproof.rtl.order import cone, drivers_of, input_bits
 from mmaproof.rtl.pipeline import Structure, latencies
-from mmaproof.rtl.unit_file import VHDL, UnitFile
+from mmaproof.rtl.registers import registers_of
+from mmaproof.rtl.state import cut, with_next_values
+from mmaproof.rtl.unit_file import NEXT, REG, VHDL, UnitFile
+from mmaproof.rtl.unroll import shortest_first
 
 _NAMES = {
-    "a": r"a|lhs|matrix_?a|vec_?a|op_?a|operand_?a|src_?a|rs1|x",
-    "b": r"b|rhs|matrix_?b|vec_?b|op_?b|operand_?b|src_?b|rs2|w|y",
+    "a": r"a|act|activation|west|lhs|matrix_?a|vec_?a|op_?a|operand_?a|src_?a|rs1|x",
+    "b": r"b|weight|wt|north|rhs|matrix_?b|vec_?b|op_?b|operand_?b|src_?b|rs2|w|y",
     "c": r"c|acc|accum|accumulator|addend|matrix_?c|op_?c|operand_?c|src_?c|rs3|psum|bias",
     "d": r"d|y|z|q|r|out|output|result|res|sum|dout|acc|psum|matrix_?d",
     "scale_a": r"scale_?a|sa|a_?scale|xa",
@@ -30,6 +34,9 @@ _DECLARED = re.compile(r"\b(?:input|output)\b(?P<rest>.*?)(?=\b(?:input|output|i
 _OF_VHDL = re.compile(r"(?P<names>\w+(?:\s*,\s*\w+)*)\s*:\s*(?:in|out)\s+(?P<kind>\w+)", re.IGNORECASE)
 _CLOCK = re.compile(r"(?:.*_)?(?:clk|clock)(?:_.*)?", re.IGNORECASE)
 _RESET = re.compile(r"(?:.*_)?a?(?:rst|reset)(?:_?(?P<low>n|ni|l|b))?(?:_.*)?", re.IGNORECASE)
+_CLEAR = re.compile(r"(?:.*_)?(?:clr|clear|init|start|first)(?:_.*)?", re.IGNORECASE)
+_ENABLE = re.compile(r"(?:.*_)?(?:en|ena|enable|ce|valid|vld)(?:_.*)?", re.IGNORECASE)
+KEEPING = ("$mux", "$_MUX_", "$pmux")
 _HELD = re.compile(r"(?:.*_)?(?:stall|flush|clear|clr|kill)(?:_.*)?", re.IGNORECASE)
 _VALID = re.compile(r"(?:.*_)?(?:valid|vld|tag|id)(?:_.*)?", re.IGNORECASE)
 _WIDE = {16: "fp16", 32: "fp32", 64: "fp64"}
@@ -47,6 +54,9 @@ class _Map:
     undecided: dict[str, str] = field(default_factory=dict)
     """inputs of which nothing is guessed: a proof about a constant in place of an operand would say too little"""
     clock: str | None = None
+    accumulator: str | None = None
+    """a register that is c and d"""
+    control: dict[str, str] = field(default_factory=dict)
     taken: Bits = ()
     """the bits of the operands"""
     result: Bits = ()
@@ -124,6 +134,8 @@ def _guessed(module: Module, parameters: Mapping[str, str], declared: Mapping[st
         if x.direction == "input"
     }
     numbered = {role[0] for role in roles.values() if role is not None and role[1] is not None}
+    if not any(role is not None and role[0] == "c" for role in roles.values()):
+        found.accumulator = _accumulator(module)
     for name, role in roles.items():
         port = module.ports[name]
         is_one = role is not None and (role[1] is not None or role[0] not in numbered)
@@ -153,6 +165,39 @@ def _guessed(module: Module, parameters: Mapping[str, str], declared: Mapping[st
             found.formats[operand] = _format(operand, width, len(ports), parameters)
     found.taken = tuple(bit for x in given.values() for port in x.values() for bit in port.bits)
     found.result = () if result is None else result.bits
+    if found.accumulator is not None:
+        register = module.registers[found.accumulator]
+        kind = numbers or next(iter(declared.values()), None)
+        for operand, which in (("c", REG), ("d", NEXT)):
+            found.ports[operand] = f'"{which}{found.accumulator}"  # CHECK: a register that feeds back'
+            fmt = f"{kind}{len(register.bits)}"
+            found.formats[operand] = fmt if fmt in FORMATS else _WIDE.get(len(register.bits), "")
+    return found
+
+
+def _accumulator(module: Module) -> str | None:
+    """Return the widest register that is computed from itself and from another word; None if there is none.
+
+    One that only keeps its value while it is not enabled is none.
+    """
+    registers, drivers = registers_of(module), drivers_of(module)
+    follows = {q: d for x in registers.values() for q, d in zip(x.q, x.d, strict=True)}
+    found = None
+    for name, _ in shortest_first({n: x.bits for n, x in module.registers.items()}):
+        bits = module.registers[name].bits
+        reached = cone(
+            [follows[bit] for bit in bits], drivers, lambda i: () if i in registers else input_bits(module.cells[i])
+        )
+        cells = [module.cells[i] for i in reached if i not in registers]
+        choosing = [x for x in cells if x.kind in KEEPING]
+        carried: set[Bit] = set()
+        more = set(bits)
+        while more:
+            carried |= more
+            more = {y for x in choosing if not carried.isdisjoint(input_bits(x)) for y in x.outputs["Y"]} - carried
+        feeds_back = any(not carried.isdisjoint(input_bits(x)) for x in cells if x.kind not in KEEPING)
+        if feeds_back and len(bits) > (len(module.registers[found].bits) if found else 1):
+            found = name
     return found
 
 
@@ -172,6 +217,8 @@ def _other(found: _Map, module: Module, port: Port) -> None:
     reset = _RESET.fullmatch(port.name)
     if len(port.bits) == 1 and (clocks.intersection(port.bits) or _CLOCK.fullmatch(port.name)):
         found.clock = found.clock or port.name
+    elif found.accumulator is not None and len(port.bits) == 1 and reset is None and _steers(found, port.name):
+        return
     elif reset is not None:
         found.tied[port.name] = f"{1 if reset['low'] else 0}  # CHECK: not in reset"
     elif _HELD.fullmatch(port.name):
@@ -182,6 +229,15 @@ def _other(found: _Map, module: Module, port: Port) -> None:
         found.tied[port.name] = "1  # CHECK: enabled, or list it as free"
     else:
         found.undecided[port.name] = f'"{len(port.bits)}\'d0"  # map these bits above, tie them, or list them as free'
+
+
+def _steers(found: _Map, name: str) -> bool:
+    """Note what an input does with a register that accumulates, if its name says it."""
+    for role, names in (("clear", _CLEAR), ("enable", _ENABLE)):
+        if role not in found.control and names.fullmatch(name):
+            found.control[role] = name
+            return True
+    return False
 
 
 def _format(operand: str, width: int, ports: int, parameters: Mapping[str, str]) -> str:
@@ -239,6 +295,8 @@ def _lines(unit: UnitFile, module: Module, found: _Map, design: str | None) -> l
         lines += [f"# {name} = {text}" for name, text in found.undecided.items()]
     if found.clock is not None:
         lines += ["", "[clock]", f'clock = "{found.clock}"', _latency(unit, module, found)]
+    if found.control:
+        lines += ["", "[control]", *(f'{role} = "{name}"  # CHECK' for role, name in found.control.items())]
     return lines
 
 
@@ -248,9 +306,16 @@ def _latency(unit: UnitFile, module: Module, found: _Map) -> str:
     for name, text in found.tied.items():
         value = int(text.split()[0])
         constants |= {bit: "1" if value >> i & 1 else "0" for i, bit in enumerate(module.ports[name].bits)}
+    for role, name in found.control.items():
+        constants[module.ports[name].bits[0]] = "1" if role == "enable" else "0"
+    result, tied = found.result, with_constants(module, constants)
     try:
         clock = module.ports[str(found.clock)].bits[0]
-        structure = Structure(with_constants(module, constants), unit.path.as_posix(), found.result, clock)
+        if found.accumulator is not None:
+            tied, following, _ = with_next_values(tied, [f"{NEXT}{found.accumulator}"], unit.path.as_posix())
+            tied, _ = cut(tied, set(module.registers[found.accumulator].bits))
+            result = following[f"{NEXT}{found.accumulator}"].bits
+        structure = Structure(tied, unit.path.as_posix(), result, clock)
         structure.check_registers(clock)
         structure.refuse_feedback()
         counts = latencies(structure, found.taken)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
@@ -53,6 +53,8 @@ class Module:
     cells: tuple[Cell, ...]
     nets: Mapping[str, Bits]
     unknown: Mapping[str, Bits]
+    registers: Mapping[str, Port] = field(default_factory=dict)
+    """nets of which every bit is a register's, by name"""
 
     def new_nets(self) -> Iterator[int]:
         """Yield numbers that no net of the module has."""
@@ -85,7 +87,18 @@ def read_module(name: str, netlist: Netlist, most_cells: int = MOST_CELLS) -> Mo
     cells = tuple(reader.cell(cell, x) for cell, x in held["cells"].items())
     nets = {net: reader.known_bits(x["bits"]) for net, x in held["netnames"].items() if not x.get("hide_name")}
     _check_drivers(name, ports, cells, nets)
-    return Module(name, ports, cells, {n: bits for n, bits in nets.items() if bits}, dict(reader.unknown))
+    nets = {n: bits for n, bits in nets.items() if bits}
+    return Module(name, ports, cells, nets, dict(reader.unknown), _registers(held, cells, nets))
+
+
+def _registers(held: Mapping[str, Any], cells: Sequence[Cell], nets: Mapping[str, Bits]) -> dict[str, Port]:
+    stored = {bit for cell in cells if "Q" in cell.outputs for bit in cell.outputs["Q"]}
+    declared = held["netnames"]
+    return {
+        n: Port(n, "register", bits, declared[n].get("offset", 0), bool(declared[n].get("upto", 0)))
+        for n, bits in nets.items()
+        if stored.issuperset(bits)
+    }
 
 
 def _check_drivers(name: str, ports: Mapping[str, Port], cells: Sequence[Cell], nets: Mapping[str, Bits]) -> None:

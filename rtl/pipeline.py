@@ -95,6 +95,15 @@ class Structure:
                 "written are not covered"
             )
 
+    def check_taken(self, taken: Mapping[int, Register], clock: Bit | None) -> None:
+        """Raise InputError where registers that are operands have another clock, or another edge than those used."""
+        for register in taken.values():
+            if register.clock != clock:
+                raise InputError(f"{self.path}: [clock]: {register.cell.describe()} has another clock")
+        edges = {x.rising for x in (*self.used.values(), *taken.values()) if x.cell.kind != "$ff"}
+        if len(edges) > 1:
+            raise InputError(f"{self.path}: registers that are operands have another edge of the clock than others")
+
     def check_registers(self, clock: Bit | None, reset: Bits = ()) -> None:
         """Raise InputError where a register has another clock than ``clock``, or another reset that is not tied."""
         for register in self.used.values():
@@ -153,39 +162,52 @@ def _why_not(cell: Cell) -> str:
     return "this kind of cell is not covered"
 
 
-def check_latency(structure: Structure, inputs: Mapping[str, Bits], latency: int) -> None:
+def check_latency(structure: Structure, inputs: Mapping[str, Bits], latency: int | Mapping[str, int]) -> None:
     """Raise InputError where a path from an operand to d has more or fewer registers than ``latency``.
 
-    The structure has no feedback.
+    That is one number, or one for each input; an input that has none is held, and not checked. The structure has no
+    feedback.
     """
-    if not structure.used and not latency:
+    stated = dict.fromkeys(inputs, latency) if isinstance(latency, int) else latency
+    longest = max(stated.values(), default=0)
+    if not structure.used and not longest:
         return
-    operands = {bit: f"{name}[{i}]" for name, bits in inputs.items() for i, bit in enumerate(bits)}
-    counts = _register_counts(structure, operands)
+    operands = {bit: f"{name}[{i}]" for name in stated for i, bit in enumerate(inputs[name])}
+    # an operand that comes later starts as if it had passed the registers that it has fewer than others
+    seeds = {bit: longest - stated[name] for name in stated for bit in inputs[name]}
+    counts = _register_counts(structure, seeds)
     for position, bit in enumerate(structure.result):
-        wrong = counts.get(bit, 0) & ~(1 << latency)
+        wrong = counts.get(bit, 0) & ~(1 << longest)
         if wrong:
-            count = wrong.bit_length() - 1
-            operand, passed = _path(structure, counts, operands, bit, count)
+            source, passed = _path(structure, counts, seeds, bit, wrong.bit_length() - 1)
             registers = "no register" if not passed else named(structure.module, passed)
             raise InputError(
-                f"{structure.path}: [clock] latency = {latency}: a path from {operand} to d[{position}] has "
-                f"{count} register{'s' * (count != 1)}: {registers}"
+                f"{structure.path}: [clock] latency = {longest - seeds[source]}: a path from {operands[source]} to "
+                f"d[{position}] has {len(passed)} register{'s' * (len(passed) != 1)}: {registers}"
             )
 
 
 def latencies(structure: Structure, operands: Bits) -> set[int]:
     """Return the numbers of registers on the paths from operands to d. The structure has no feedback."""
-    counts = _register_counts(structure, dict.fromkeys(operands, ""))
+    counts = _register_counts(structure, dict.fromkeys(operands, 0))
     found = 0
     for bit in structure.result:
         found |= counts.get(bit, 0)
     return {n for n in range(found.bit_length()) if found >> n & 1}
 
 
-def _register_counts(structure: Structure, operands: Mapping[Bit, str]) -> dict[Bit, int]:
-    """Return for each bit the numbers of registers on its paths from operands, number n as the bit 2**n."""
-    counts: dict[Bit, int] = dict.fromkeys(operands, 1)
+def ages(structure: Structure, inputs: Mapping[str, Bits]) -> int:
+    """Return over how many clock cycles the values of some inputs reach d. The structure has no feedback."""
+    numbers = latencies(structure, tuple(bit for bits in inputs.values() for bit in bits))
+    return 1 + max(numbers) - min(numbers) if numbers else 0
+
+
+def _register_counts(structure: Structure, seeds: Mapping[Bit, int]) -> dict[Bit, int]:
+    """Return for each bit the numbers of registers on its paths from operands, number n as the bit 2**n.
+
+    An operand itself counts as ``seeds`` says.
+    """
+    counts: dict[Bit, int] = {bit: 1 << seed for bit, seed in seeds.items()}
     for number in _all_in_order(structure):
         register = structure.registers.get(number)
         if register is not None:
@@ -230,11 +252,11 @@ def _sources(cell: Cell, port: str, position: int) -> Iterable[Bit]:
 
 
 def _path(
-    structure: Structure, counts: Mapping[Bit, int], operands: Mapping[Bit, str], bit: Bit, count: int
-) -> tuple[str, list[int]]:
-    """Return the operand from which a path with so many registers goes to a bit, and these registers in order."""
+    structure: Structure, counts: Mapping[Bit, int], seeds: Mapping[Bit, int], bit: Bit, count: int
+) -> tuple[Bit, list[int]]:
+    """Return the operand from which a path with this count goes to a bit, and its registers in order."""
     passed: list[int] = []
-    while bit not in operands:
+    while bit not in seeds:
         number = structure.drivers[bit]
         register = structure.registers.get(number)
         if register is not None:
@@ -244,4 +266,4 @@ def _path(
         cell = structure.module.cells[number]
         port, position = next((p, bits.index(bit)) for p, bits in cell.outputs.items() if bit in bits)
         bit = next(x for x in _sources(cell, port, position) if counts.get(x, 0) >> count & 1)
-    return operands[bit], passed[::-1]
+    return bit, passed[::-1]

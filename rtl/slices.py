@@ -1,5 +1,8 @@
 """Slices and concatenations of ports, as Verilog writes them: ``a``, ``a[3]``, ``a[15:0]``, ``{b_sign[3], b[7:1]}``.
 
+``reg:acc`` is what a register holds, and ``next:acc`` what it will hold; its name is that after elaboration, such as
+``reg:rows[0].pe.acc[31:0]``.
+
 Of a result there are constants and repetitions, too, which make a narrow port as wide as a format: ``{{8{d[23]}}, d}``.
 """
 
@@ -12,9 +15,14 @@ from mmaproof.designs.circuit import Bits
 from mmaproof.designs.errors import InputError, did_you_mean
 from mmaproof.rtl.netlist import Port
 
-_SLICE = re.compile(r"\s*(?P<name>\\\S+ |[A-Za-z_][\w$.]*)\s*(?:\[\s*(?P<left>\d+)\s*(?::\s*(?P<right>\d+)\s*)?\])?\s*")
+_SLICE = re.compile(
+    r"\s*(?P<name>(?:reg|next):[^\s,{}]+?|\\\S+ |[A-Za-z_][\w$.]*)\s*"
+    r"(?:\[\s*(?P<left>\d+)\s*(?::\s*(?P<right>\d+)\s*)?\])?\s*"
+)
 _CONSTANT = re.compile(r"\s*(?P<width>\d+)'(?P<base>[bodhBODH])(?P<digits>[0-9a-fA-F_]+)\s*")
 _REPEATED = re.compile(r"\{\s*(?P<count>[1-9]\d{0,3})\s*(?P<of>\{[^{}]*\})\s*\}")
+MOST_NAMES = 40
+"""Names that a message lists."""
 _BASES = {"b": 2, "o": 8, "d": 10, "h": 16}
 
 
@@ -39,9 +47,14 @@ def bits_of(expression: str, ports: Mapping[str, Port], where: str, *, result: b
     if found is None:
         raise InputError(f"{where}: {expression!r} is no port, slice or concatenation, such as a[15:0] or {{x[3], y}}")
     name = found["name"].strip()
+    if text in ports:  # an element of an array of registers is a register with brackets in its name
+        return ports[text].bits
     if name not in ports:
-        hint = did_you_mean(name, list(ports)) or f"; there are {', '.join(ports) or 'none'}"
-        raise InputError(f"{where}: there is no port {name}{hint}")
+        kind = name.partition(":")[0] + ":" if ":" in name else ""
+        known = [x for x in ports if x.startswith(kind) and (kind or ":" not in x)]
+        hint = did_you_mean(name, known) or f"; there are {', '.join(known[:MOST_NAMES]) or 'none'}"
+        more = f" and {len(known) - MOST_NAMES} more; `mmaproof show` lists registers" * (len(known) > MOST_NAMES)
+        raise InputError(f"{where}: there is no {'register' if kind else 'port'} {name}{hint}{more}")
     port = ports[name]
     if found["left"] is None:
         return port.bits

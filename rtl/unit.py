@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
@@ -16,11 +17,14 @@ from mmaproof.designs.errors import DesignError, InputError
 from mmaproof.designs.formats import Format, find_format
 from mmaproof.designs.signature import Signature
 from mmaproof.designs.steps import NetlistStep
+from mmaproof.designs.transitions import CLEAR, FIRST, HOLD, Transition
 from mmaproof.rtl.elaboration import FACTS_ABOUT_X, MEMORY_BYTES, SECONDS, elaborate
 from mmaproof.rtl.netlist import MOST_CELLS, Module, Port, read_module, with_constants
-from mmaproof.rtl.pipeline import Structure, check_latency
+from mmaproof.rtl.pipeline import Structure, ages, check_latency, latencies
+from mmaproof.rtl.registers import Register
 from mmaproof.rtl.slices import bits_of, constant_of
-from mmaproof.rtl.unit_file import UnitFile, read_unit_file
+from mmaproof.rtl.state import cut, present_values, with_next_values
+from mmaproof.rtl.unit_file import NEXT, REG, UnitFile, read_unit_file
 from mmaproof.rtl.unpacked import ascending_ports
 from mmaproof.rtl.unroll import Start, circuit_of
 
@@ -50,6 +54,10 @@ class RtlReport:
     """how many bits of each net may have any value; its name says which"""
     assumptions: tuple[str, ...]
     warnings: tuple[str, ...]
+    covers: str = ""
+    """what a pipeline may be given in each clock cycle; empty if the unit is none"""
+    register_names: Mapping[str, int] = field(default_factory=dict)
+    """the widths of the module's registers"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +69,12 @@ class RtlUnit:
     report: RtlReport
     ports: Mapping[str, Port]
     """the ports of the top module, as they are declared"""
+    transitions: tuple[Transition, ...] = ()
+    """what is claimed of a register that is c and d, in cycles in which it takes no step"""
+    longest: int = 0
+    """the registers on the longest path from an operand of a pipeline to d"""
+    not_direct: str | None = None
+    """why its enable, clear and load do not act in their own clock cycle alone; None if they do"""
 
     def __repr__(self) -> str:
         return f"<{self.design.name}: module {self.report.top}, {self.report.cells} cells>"
@@ -95,41 +109,229 @@ def read_unit(
     signature_of_unit = _signature(file, signature)
     netlist = elaborate(file, seconds=seconds, memory_bytes=memory_bytes)
     module = read_module(file.top, netlist, most_cells)
-    declared = module.ports
-    module, tied = _tied(file, module)
-    ports = {n: x for n, x in module.ports.items() if x.direction == "input"}
-    inputs, products = _inputs(file, signature_of_unit, module)
-    free = {f"free {x}": bits_of(x, ports, f"{file.path}: free") for x in file.free}
-    result = _result(file, signature_of_unit, module)
-    _check_complete(file, module, inputs, free)
-    module = replace(module, unknown=dict(module.unknown) | free)
-    circuit, registers, said, held = _circuit(file, module, inputs, result, most_cells)
+    _check_control(file, signature_of_unit)
+    reading = _Reading(file, signature_of_unit, module, most_cells)
+    found = reading.variant(STEP)
+    circuit, said = found.circuit, list(found.said)
     said += [
         f"{operand} is a whole unpacked port {declared}: packed, its first element is the highest, so k = 0 is the "
         "last one"
         for operand, declared in ascending_ports(file)
     ]
-    name = Path(path).as_posix()
-    try:
-        when = (*held, *tied, *(() if file.adds_c else (WITHOUT_C,)))
-        step = NetlistStep(L=products, circuit=replace(circuit, name=name), conditions=when)
-        design = Design("rtl", name, "RTL", signature_of_unit, 1, 1, products, Chain(), step, f"RTL of {file.top}")
-    except DesignError as problem:
-        raise InputError(f"{file.path}: {problem}") from problem
+    design = reading.design(found)
     report = RtlReport(
         file.top,
         netlist.elaborator,
         {n: (x.direction, len(x.bits)) for n, x in module.ports.items()},
-        _mapped(file, tied),
+        _mapped(file, found.tied),
         len(circuit.cells),
         dict(Counter(cell.kind for cell in circuit.cells).most_common()),
-        registers,
-        0 if file.clock is None else file.clock.latency,
+        found.registers,
+        0 if file.clock is None else file.clock.latency if isinstance(file.clock.latency, int) else None,
         _folded(circuit.unknown),
         (FACTS_ABOUT_X, PRIORITY, *said),
         netlist.warnings,
+        found.covers,
+        {n: len(x.bits) for n, x in module.registers.items()},
     )
-    return RtlUnit(file, design, report, declared)
+    claims = reading.transitions() if file.accumulates else ()
+    direct = reading.why_not_direct if file.accumulates else None
+    return RtlUnit(file, design, report, module.ports, claims, found.longest, direct)
+
+
+@dataclass(frozen=True, slots=True)
+class _Variant:
+    """A circuit of a unit with some values of the inputs that steer its register."""
+
+    circuit: Circuit
+    products: int
+    registers: int
+    tied: tuple[str, ...]
+    said: tuple[str, ...]
+    held: tuple[str, ...]
+    covers: str
+    longest: int
+
+
+STEP: Mapping[str, bool] = {"enable": True, "clear": False, "load": False}
+"""What steers a register while it takes a step."""
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """A module that was elaborated, read as a circuit for each value of the inputs that steer its register."""
+
+    file: UnitFile
+    signature: Signature
+    module: Module
+    most_cells: int
+
+    def variant(self, values: Mapping[str, bool]) -> _Variant:
+        """Return the circuit where inputs that steer have these values; one that has none may have any value.
+
+        Where the register is loaded, what is loaded is c, and the register may have held anything.
+        """
+        file, module = self.file, self.module
+        steering = {x: bits for x, bits in self.steering().items() if x in values}
+        constants: dict[Bit, Bit] = {}
+        said = []
+        for role, expression in file.control.signals.items():
+            if role in steering:
+                name, value = steered(expression, values[role])
+                constants[steering[role][0]] = "1" if value else "0"
+                since = "" if self.why_not_direct is None else " in all clock cycles"
+                said.append(f"{name} = {value}{since}")
+        module, tied = _tied(file, with_constants(module, constants))
+        module, next_ports, following = with_next_values(
+            module, _texts(file, "d"), str(file.path), self._free_bits(values)
+        )
+        ports = {n: x for n, x in module.ports.items() if x.direction == "input"} | present_values(module)
+        loads = values.get("load", False)
+        inputs, products, stored = _inputs(file, self.signature, module, ports, loads)
+        free = {f"free {x}": bits_of(x, ports, f"{file.path}: free") for x in file.free}
+        if file.control.load_from is not None and not loads:
+            where = f"{file.path}: [control] load_from"
+            free[f"free {file.control.load_from}"] = bits_of(file.control.load_from, ports, where)
+        free |= {f"steers: {x}": bits for x, bits in self.steering().items() if x not in values}
+        outputs = {n: x for n, x in module.ports.items() if x.direction == "output"} | next_ports
+        result = _elements(file, "d", self.signature.d, outputs, 1)[0]
+        module, taken = cut(module, {bit for bit in stored if isinstance(bit, int)})
+        if loads:
+            free[f"free {' '.join(_texts(file, 'c'))}"] = tuple(bit for bit in stored if bit not in _all_bits(inputs))
+        _check_complete(file, module, inputs, free)
+        module = replace(module, unknown=dict(module.unknown) | free)
+        circuit, registers, more, held, covers, longest = _circuit(
+            file, module, inputs, result, following | taken, self.most_cells
+        )
+        circuit = replace(circuit, name=file.path.as_posix())
+        return _Variant(circuit, products, registers, (*said, *tied), tuple(more), tuple(held), covers, longest)
+
+    def steering(self) -> dict[str, Bits]:
+        """Return the bit of each input that steers the register. Raises InputError for one of several bits."""
+        ports = {n: x for n, x in self.module.ports.items() if x.direction == "input"}
+        found = {}
+        for role, expression in self.file.control.signals.items():
+            where = f"{self.file.path}: [control] {role}"
+            found[role] = bits_of(expression.removeprefix("!"), ports, where)
+            if len(found[role]) != 1:
+                raise InputError(f"{where}: {expression} has {len(found[role])} bits, and one is expected")
+        if len({bits[0] for bits in found.values()}) < len(found):
+            raise InputError(f"{self.file.path}: [control]: one input has two roles: each needs an input of its own")
+        return found
+
+    def _free_bits(self, values: Mapping[str, bool]) -> Bits:
+        return tuple(bit for x, bits in self.steering().items() if x not in values for bit in bits)
+
+    def design(self, found: _Variant, suffix: str = "") -> Design:
+        """Return a circuit as a design."""
+        file = self.file
+        when = (*found.held, *found.tied, *(() if file.adds_c else (WITHOUT_C,)))
+        circuit = replace(found.circuit, name=found.circuit.name + suffix)
+        step = NetlistStep(L=found.products, circuit=circuit, conditions=when)
+        return self._named(circuit.name, step, found.products)
+
+    def _named(self, name: str, step: NetlistStep, products: int) -> Design:
+        file = self.file
+        try:
+            return Design("rtl", name, "RTL", self.signature, 1, 1, products, Chain(), step, f"RTL of {file.top}")
+        except DesignError as problem:
+            raise InputError(f"{file.path}: {problem}") from problem
+
+    def transitions(self) -> tuple[Transition, ...]:
+        """Return what is claimed of clock cycles in which the register takes no step, or starts anew."""
+        control, c = self.file.control, self.file.ports["c"]
+        name = ", ".join((c,) if isinstance(c, str) else c).replace(REG, "")
+        found = []
+        if control.enable is not None:
+            values = {"enable": False, "clear": False, "load": False}
+            found.append(self._claim(HOLD, f"{name} keeps its value", values, lambda inputs: inputs["c"]))
+        if control.clear is not None:
+            to = self.cleared
+            bits: Bits = tuple("1" if to >> i & 1 else "0" for i in range(self.signature.c.bits))
+            text = f"{name} becomes {self.signature.c.hex(to)}"
+            if control.enable is not None:
+                values = {"enable": False, "clear": True, "load": False}
+                found.append(self._claim(CLEAR, text, values, lambda _: bits))
+            values = {"enable": True, "clear": True, "load": False}
+            first = self._claim(FIRST, text, values, lambda _: bits)
+            found.append(first)
+            if not _reads(first.unit, "c"):
+                when = first.text.removesuffix(text)
+                text = f"{when}{name} takes the first step, from {self.signature.c.hex(to)}"
+                found.append(replace(first, text=text, model=None, where=(f"c={to:#x}",)))
+        if control.load is not None:
+            for enabled in (False, True) if control.enable is not None else (True,):
+                values = {"enable": enabled, "clear": False, "load": True}
+                text = f"{name} becomes {control.load_from}"
+                found.append(self._claim(f"load {int(enabled)}", text, values, lambda inputs: inputs["c"]))
+        return tuple(found)
+
+    @property
+    def cleared(self) -> int:
+        """The pattern that the register has when it was cleared."""
+        return constant_of(self.file.control.clear_to, self.signature.c.bits, f"{self.file.path}: [control] clear_to")
+
+    def _claim(
+        self, key: str, text: str, values: Mapping[str, bool], result: Callable[[Mapping[str, Bits]], Bits]
+    ) -> Transition:
+        found = self.variant(values)
+        signals = self.file.control.signals
+        pairs = (steered(signals[role], x) for role, x in values.items() if role in signals)
+        when = ", ".join(f"{name} = {value}" for name, value in pairs)
+        unit = self.design(found, f" [{when}]")
+        inputs = dict(unit.step.circuit.inputs) if isinstance(unit.step, NetlistStep) else {}
+        circuit = Circuit(f"{text}", inputs, {"d": result(inputs)}, (), {}, {})
+        model = self._named(circuit.name, NetlistStep(L=found.products, circuit=circuit), found.products)
+        since = "" if self.why_not_direct is None else " in all clock cycles"
+        return Transition(key, f"with {when}{since}: {text}", unit, model)
+
+    @cached_property
+    def why_not_direct(self) -> str | None:
+        """Return why an input that steers does not act in its own clock cycle alone; None if each does."""
+        try:
+            self.variant({})
+        except InputError as problem:
+            return str(problem)
+        return None
+
+
+def steered(signal: str, is_active: bool) -> tuple[str, int]:
+    """Return the port of a signal that steers, and its value where it is active or not."""
+    return signal.removeprefix("!").strip(), int(is_active is not signal.startswith("!"))
+
+
+def _reads(unit: Design, operand: str) -> bool:
+    """Return whether d of a netlist may depend on an operand."""
+    step = unit.step
+    if not isinstance(step, NetlistStep):
+        return True
+    read = {bit for cell in step.circuit.cells for bits in cell.inputs.values() for bit in bits}
+    return not read.union(step.circuit.outputs["d"]).isdisjoint(step.circuit.inputs[operand])
+
+
+def _texts(file: UnitFile, key: str) -> tuple[str, ...]:
+    stated = file.ports[key]
+    return (stated,) if isinstance(stated, str) else stated
+
+
+def _all_bits(inputs: Mapping[str, Bits]) -> set[Bit]:
+    return {bit for bits in inputs.values() for bit in bits}
+
+
+def _check_control(file: UnitFile, signature: Signature) -> None:
+    """Raise InputError where registers are operands of a unit of several passes, or nothing is there to be steered."""
+    texts = [text for key in file.ports for text in _texts(file, key)]
+    uses = any(REG in x or NEXT in x for x in texts)
+    if uses and (file.clock is None or file.clock.cycles is not None):
+        raise InputError(f"{file.path}: [clock]: the clock of a register that is c or d, and no cycles, is expected")
+    if file.control.signals and not file.accumulates:
+        raise InputError(
+            f'{file.path}: [control]: is of a register that is both c and d: c = "{REG}NAME" and d = "{NEXT}NAME"'
+        )
+    if file.accumulates and signature.c != signature.d:
+        raise InputError(
+            f"{file.path}: [formats] d: {signature.d.name}, and c, which is the same register, {signature.c.name}"
+        )
 
 
 def _folded(unknown: Mapping[str, Bits]) -> dict[str, int]:
@@ -180,8 +382,8 @@ def _signature(file: UnitFile, given: Signature | None) -> Signature:
         raise InputError(f"{file.path}: [ports]: there are scales: state scale_a and scale_b")
     block = block if has_scales else None
     signature = Signature(found["a"], found["b"], found["c"], found["d"], scale, block)
-    for field, misfit in signature.misfits():
-        raise InputError(f"{file.path}: [formats] {field}: {misfit}")
+    for key, misfit in signature.misfits():
+        raise InputError(f"{file.path}: [formats] {key}: {misfit}")
     return signature
 
 
@@ -202,8 +404,8 @@ def _tied(file: UnitFile, module: Module) -> tuple[Module, list[str]]:
         bits = bits_of(expression, ports, where)
         number = constant_of(value, len(bits), where)
         for position, bit in enumerate(bits):
-            if bit in constants:
-                raise InputError(f"{where}: these bits are tied twice")
+            if bit in constants or isinstance(bit, str):
+                raise InputError(f"{where}: these bits are tied twice, or steer a register and are tied")
             constants[bit] = "1" if number >> position & 1 else "0"
         said.append(f"{expression} = {value}")
     return with_constants(module, constants), said
@@ -231,9 +433,13 @@ def _elements(file: UnitFile, key: str, fmt: Format, ports: Mapping[str, Port], 
     return found
 
 
-def _inputs(file: UnitFile, signature: Signature, module: Module) -> tuple[dict[str, Bits], int]:
-    """Return the nets of every operand by its name, and how many products there are."""
-    ports = {n: x for n, x in module.ports.items() if x.direction == "input"}
+def _inputs(
+    file: UnitFile, signature: Signature, module: Module, ports: Mapping[str, Port], loads: bool
+) -> tuple[dict[str, Bits], int, Bits]:
+    """Return the nets of every operand by its name, how many products there are, and the bits of registers.
+
+    Where c ``loads``, it is what is loaded.
+    """
     unread = module.new_nets()
     a = _elements(file, "a", signature.a, ports, None)
     b = _elements(file, "b", signature.b, ports, len(a))
@@ -248,17 +454,19 @@ def _inputs(file: UnitFile, signature: Signature, module: Module) -> tuple[dict[
         for key, short in (("scale_a", "sa"), ("scale_b", "sb")):
             scales = _elements(file, key, signature.scale, ports, len(a) // signature.block)
             found |= {f"{short}{i}": bits for i, bits in enumerate(scales)}
-    return found, len(a)
+    registers = {bit for x in module.registers.values() for bit in x.bits}
+    stored = tuple(bit for bits in found.values() for bit in bits if bit in registers)
+    if loads and file.control.load_from is not None:
+        where = f"{file.path}: [control] load_from"
+        found["c"] = bits_of(file.control.load_from, ports, where)
+        if len(found["c"]) != signature.c.bits:
+            raise InputError(f"{where}: {len(found['c'])} bits, and {signature.c.name} has {signature.c.bits}")
+    return found, len(a), stored
 
 
 def _whole(bits: Bits, fmt: Format, unread: Iterator[int]) -> Bits:
     """Return an element with nets that nothing reads for the ignored bits that the unit has no ports for."""
     return (*islice(unread, fmt.bits - len(bits)), *bits)
-
-
-def _result(file: UnitFile, signature: Signature, module: Module) -> Bits:
-    outputs = {n: x for n, x in module.ports.items() if x.direction == "output"}
-    return _elements(file, "d", signature.d, outputs, 1)[0]
 
 
 def _check_complete(file: UnitFile, module: Module, inputs: Mapping[str, Bits], free: Mapping[str, Bits]) -> None:
@@ -283,11 +491,17 @@ def _check_complete(file: UnitFile, module: Module, inputs: Mapping[str, Bits], 
 
 
 def _circuit(
-    file: UnitFile, module: Module, inputs: Mapping[str, Bits], result: Bits, most_cells: int
-) -> tuple[Circuit, int, list[str], list[str]]:
+    file: UnitFile,
+    module: Module,
+    inputs: Mapping[str, Bits],
+    result: Bits,
+    taken: Mapping[int, Register],
+    most_cells: int,
+) -> tuple[Circuit, int, list[str], list[str], str, int]:
     """Return the circuit of a unit, how many register bits it had, what is said of its clock, and on what it depends.
 
-    That is a condition for its users: operands that are held.
+    That is a condition for its users: operands that are held. ``taken`` are registers that are operands. Last comes
+    what a pipeline may be given in each clock cycle, and the registers on its longest path.
     """
     clock, path = file.clock, str(file.path)
     ports = {n: x for n, x in module.ports.items() if x.direction == "input"}
@@ -297,13 +511,34 @@ def _circuit(
     start = _start(file, ports)
     structure = Structure(module, path, result, net[0] if net is not None and start is None else None)
     structure.check_registers(None if net is None else net[0], () if start is None else start.nets)
-    said, held = [], []
+    said, covers, longest = [], "", 0
+    held = ["c is what a register holds, and d what it holds after a clock cycle"] if file.accumulates else []
+    held += [
+        f"{operand} is what a register holds ({', '.join(_texts(file, operand)).replace(REG, '')})"
+        for operand in file.ports
+        if any(REG in x for x in _texts(file, operand)) and not (file.accumulates and operand == "c")
+    ]
+    structure.check_taken(taken, None if net is None else net[0])
     if start is None:
         structure.refuse_feedback()
-        latency = 0 if clock is None or clock.latency is None else clock.latency
-        check_latency(structure, inputs, latency)
+        latency = _latency(file, inputs)
+        if file.accumulates:
+            latency |= {n: 0 for n in module.unknown if n in _STEERING}
+            check_latency(structure, {**inputs, **module.unknown}, latency)
+        else:
+            check_latency(structure, inputs, latency)
         if clock is not None:
-            said.append(f"every path from an operand to d has {latency} registers; they are taken for wires")
+            said.append(f"{_in_words(latency)}; they are taken for wires")
+            long = [
+                f"{operand} is held for {cycles} clock cycles"
+                for operand in clock.held
+                if (cycles := ages(structure, _of(inputs, operand))) > 1
+            ]
+            held += long
+            longest = max(latencies(structure, tuple(_all_bits(inputs))), default=0)
+            if structure.used:
+                others = "set of the other operands" if long else "operand set"
+                covers = f"a new {others} in every cycle"
         if structure.settles:
             held.append("registers that always load a constant have loaded it")
     else:
@@ -314,7 +549,55 @@ def _circuit(
         if not structure.feeds_back:
             said.append("no register feeds back: with latency in place of cycles, operands need not be held")
     circuit = circuit_of(structure.module, inputs, structure.result, structure.used, start, most_cells)
-    return circuit, sum(len(x.q) for x in structure.used.values()), said, held
+    count = sum(len(x.q) for x in structure.used.values()) + sum(len(x.q) for x in taken.values())
+    return circuit, count, said, held, covers, longest
+
+
+_STEERING = frozenset(f"steers: {x}" for x in STEP)
+_SHORT = {"scale_a": "sa", "scale_b": "sb"}
+
+
+def _of(inputs: Mapping[str, Bits], operand: str) -> dict[str, Bits]:
+    """Return the elements of an operand among the inputs, in order."""
+    name = re.compile(rf"{_SHORT.get(operand, operand)}\d*")
+    return {n: bits for n, bits in inputs.items() if name.fullmatch(n)}
+
+
+def _latency(file: UnitFile, inputs: Mapping[str, Bits]) -> dict[str, int]:
+    """Return how many registers each input is to have on its paths to d; none for those that are held.
+
+    An operand that is a register has none. Raises InputError where a table of the file leaves an operand out.
+    """
+    clock = file.clock
+    stated = 0 if clock is None or clock.latency is None else clock.latency
+    found: dict[str, int] = {}
+    for operand in file.ports:
+        if operand == "d" or (clock is not None and operand in clock.held):
+            continue
+        names = _of(inputs, operand)
+        where = f"{file.path}: [clock] latency: {operand}"
+        is_register = any(REG in text for text in _texts(file, operand))
+        if not isinstance(stated, int) and operand in stated:
+            each = stated[operand]
+        elif is_register:
+            each = 0
+        elif isinstance(stated, int):
+            each = stated
+        else:
+            raise InputError(f"{where}: how many registers its paths to d have is not stated, and it is not held")
+        if isinstance(each, tuple) and len(each) != len(names):
+            raise InputError(f"{where}: {len(each)} numbers, and it has {len(names)} elements")
+        found |= dict.fromkeys(names, each) if isinstance(each, int) else dict(zip(names, each, strict=True))
+    return found
+
+
+def _in_words(latency: Mapping[str, int]) -> str:
+    """Return how many registers the paths of inputs have; elements that follow each other are taken together."""
+    numbers = set(latency.values())
+    if len(numbers) <= 1:
+        return f"every path from an operand to d has {next(iter(numbers), 0)} registers"
+    texts = [f"{name} {number}" for name, number in latency.items()]
+    return f"registers on every path to d: {', '.join(texts)}"
 
 
 def _start(file: UnitFile, ports: Mapping[str, Port]) -> Start | None:
@@ -328,7 +611,7 @@ def _start(file: UnitFile, ports: Mapping[str, Port]) -> Start | None:
     return Start(clock.cycles, nets, "1" if clock.reset_value else "0")
 
 
-def _mapped(file: UnitFile, tied: list[str]) -> dict[str, str]:
+def _mapped(file: UnitFile, tied: Sequence[str]) -> dict[str, str]:
     """Return what the file says about ports, as a text for each."""
     found = {}
     for operand, stated in file.ports.items():

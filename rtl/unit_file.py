@@ -10,11 +10,19 @@ from typing import Any
 
 from mmaproof.designs.errors import InputError, did_you_mean
 from mmaproof.designs.files import why_unreadable
+from mmaproof.rtl.filelist import FileList, read_file_list
 
 OPERANDS = ("a", "b", "c", "d", "scale_a", "scale_b")
 """What ports are mapped to."""
 
+REG = "reg:"
+"""What the name of a register begins with, of which the present value is meant."""
+NEXT = "next:"
+"""What it begins with where the value after the next edge of the clock is meant."""
+
 FORMATS = ("a", "b", "c", "d", "scale")
+
+_GIVEN = tuple(x for x in OPERANDS if x != "d")
 
 VERILOG = (".v", ".sv", ".vh", ".svh")
 VHDL = (".vhd", ".vhdl")
@@ -25,10 +33,32 @@ class Clock:
     """The clock of a unit: of a pipeline with so many registers on each path, or of so many passes."""
 
     port: str
-    latency: int | None = None
+    latency: int | Mapping[str, int | tuple[int, ...]] | None = None
+    """registers on every path to d: from all operands, or from each operand or its elements"""
     cycles: int | None = None
     reset: str | None = None
     reset_value: int | None = None
+    held: tuple[str, ...] = ()
+    """operands that keep their values while any cell reads them"""
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """Inputs that steer a register that is c and d. Each is a port of one bit; one that is active low has a ``!``."""
+
+    enable: str | None = None
+    clear: str | None = None
+    clear_to: int | str = 0
+    """the pattern that the register has afterwards, as a number or a constant"""
+    load: str | None = None
+    load_from: str | None = None
+    """the ports that are loaded"""
+
+    @property
+    def signals(self) -> dict[str, str]:
+        """The inputs by what they do."""
+        named = {"enable": self.enable, "clear": self.clear, "load": self.load}
+        return {key: x for key, x in named.items() if x is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +66,7 @@ class UnitFile:
     """The content of a UNIT.toml. Paths are as written, relative to its folder.
 
     ``ports`` has one expression for a packed port, or a list of one for each element. A unit without an accumulator has
-    no c.
+    no c. ``reg:acc`` is what a register holds, ``next:acc`` what it holds after the next edge of the clock.
     """
 
     path: Path
@@ -52,6 +82,13 @@ class UnitFile:
     tied: Mapping[str, int | str] = field(default_factory=dict)
     free: tuple[str, ...] = ()
     clock: Clock | None = None
+    control: Control = Control()
+
+    @property
+    def accumulates(self) -> bool:
+        """Whether c is a register, and d what the same register holds next."""
+        c, d = ((x,) if isinstance(x, str) else x for x in (self.ports.get("c", ""), self.ports.get("d", "")))
+        return any(REG in x for x in c) and tuple(x.replace(REG, NEXT) for x in c) == tuple(d)
 
     @property
     def adds_c(self) -> bool:
@@ -132,11 +169,14 @@ class _Reader:
         return found
 
     def unit(self) -> UnitFile:
-        tables = ("formats", "ports", "tied", "clock", "defines", "parameters")
-        self.only("sources", "top", "include", "design", "block", "free", *tables)
-        sources, top = self.texts("sources"), self.text("top")
+        tables = ("formats", "ports", "tied", "clock", "control", "defines", "parameters")
+        self.only("sources", "filelists", "top", "include", "design", "block", "free", *tables)
+        top, listed, folder = self.text("top"), FileList(), self._path.parent
+        for path in self.texts("filelists"):
+            read_file_list(folder / path, folder, listed)
+        sources = (*listed.sources, *self.texts("sources"))
         if not sources:
-            raise self.wrong("sources", "at least one file is needed")
+            raise self.wrong("sources", "at least one file is needed, here or in one of filelists")
         for source in sources:
             if Path(source).suffix.lower() not in VERILOG + VHDL:
                 allowed = ", ".join(VERILOG + VHDL)
@@ -151,8 +191,8 @@ class _Reader:
             self._path,
             sources,
             top,
-            self.texts("include"),
-            self.table("defines").values(),
+            (*listed.include, *self.texts("include")),
+            listed.defines | self.table("defines").values(),
             self.table("parameters").values(),
             self.text("design"),
             {key: str(formats.text(key)) for key in formats._table},
@@ -160,7 +200,8 @@ class _Reader:
             self.table("ports")._ports(),
             self.table("tied")._tied(),
             self.texts("free"),
-            self.table("clock")._clock() if "clock" in self._table else None,
+            self.table("clock")._clock(REG in str(self._table.get("ports"))) if "clock" in self._table else None,
+            self.table("control")._control(),
         )
 
     def _ports(self) -> dict[str, str | tuple[str, ...]]:
@@ -184,10 +225,42 @@ class _Reader:
                 raise self.wrong(key, f'a number, or a text such as "3\'b001", is expected, not {value!r}')
         return dict(self._table)
 
-    def _clock(self) -> Clock:
-        self.only("clock", "latency", "cycles", "reset", "reset_value")
-        port, reset_value = self.text("clock"), self.number("reset_value", 0)
-        found = Clock(str(port), self.number("latency", 0), self.number("cycles", 1), self.text("reset"), reset_value)
+    def _latencies(self) -> dict[str, int | tuple[int, ...]]:
+        self.only(*_GIVEN)
+        found: dict[str, int | tuple[int, ...]] = {}
+        for key, value in self._table.items():
+            each = value if isinstance(value, list) else [value]
+            if not each or not all(isinstance(x, int) and not isinstance(x, bool) and x >= 0 for x in each):
+                raise self.wrong(key, f"an integer from 0 on, or a list of one for each element, not {value!r}")
+            found[key] = tuple(value) if isinstance(value, list) else value
+        return found
+
+    def _control(self) -> Control:
+        self.only("enable", "clear", "clear_to", "load", "load_from")
+        to = self._table.get("clear_to", 0)
+        if isinstance(to, bool) or not isinstance(to, int | str) or (isinstance(to, int) and to < 0):
+            raise self.wrong("clear_to", f'a number, or a text such as "32\'h80000000", is expected, not {to!r}')
+        found = Control(self.text("enable"), self.text("clear"), to, self.text("load"), self.text("load_from"))
+        if "clear_to" in self._table and found.clear is None:
+            raise self.wrong("clear_to", "clear, which sets this value, has to be stated too")
+        if (found.load is None) is not (found.load_from is None):
+            raise self.wrong("load", "load and load_from, which is the port that is loaded, go together")
+        return found
+
+    def _clock(self, has_register: bool) -> Clock:
+        """Return the clock. A unit one of whose operands is a register needs no latency: none is 0 there."""
+        self.only("clock", "latency", "held", "cycles", "reset", "reset_value")
+        port, reset_value, held = self.text("clock"), self.number("reset_value", 0), self.texts("held")
+        is_table = isinstance(self._table.get("latency"), dict)
+        latency = self.table("latency")._latencies() if is_table else self.number("latency", 0)
+        if latency is None and has_register and "cycles" not in self._table:
+            latency = 0
+        found = Clock(str(port), latency, self.number("cycles", 1), self.text("reset"), reset_value, held)
+        for operand in held:
+            if operand not in OPERANDS or operand == "d":
+                raise self.wrong("held", f"{operand} is no operand; operands are {', '.join(_GIVEN)}")
+        if held and found.latency is None:
+            raise self.wrong("held", "with cycles all operands are held: state latency, or leave held out")
         if port is None:
             raise self.wrong("clock", "the name of the clock port is needed")
         if (found.latency is None) is (found.cycles is None):

@@ -10,8 +10,12 @@ from mmaproof.cli.output import complain, progress
 
 
 def init(
-    sources: Annotated[list[Path], argument("FILE...", "Sources: .v, .sv, .vhd, .vhdl.")],
+    sources: Annotated[list[Path] | None, argument("FILE...", "Sources: .v, .sv, .vhd, .vhdl.")] = None,
+    *,
     top: Annotated[str, option("--top M", "The top module.")],
+    filelist: Annotated[
+        list[Path] | None, option("-f --filelist FILE", "A list of sources, as simulators read it. Repeatable.")
+    ] = None,
     design: Annotated[str | None, option("--design DESIGN", "What it is meant to be.")] = None,
     include: Annotated[list[Path] | None, option("-I --include FOLDER", "Where files are included from.")] = None,
     define: Annotated[list[str] | None, option("-D --define NAME=VALUE", "A macro. Repeatable.")] = None,
@@ -24,19 +28,26 @@ def init(
     from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.errors import InputError
     from mmaproof.designs.files import require_writable
+    from mmaproof.rtl.filelist import FileList, read_file_list
     from mmaproof.rtl.init import checked_top, first_map
 
     if output is not None:
         require_writable(output)
         if output.exists():
             raise InputError(f"{output}: the file exists: it may be the work of a person; name another one")
+    listed = FileList()
+    for path in filelist or ():
+        read_file_list(path, Path(), listed)
+    files = [*map(Path, listed.sources), *(sources or ())]
+    if not files:
+        raise InputError("rtl init: no sources: name files, or a list of them with -f")
     with progress(f"elaborating {top}"):
         text = first_map(
-            sources,
+            files,
             checked_top(top),
             Path("UNIT.toml") if output is None else output,
-            include=include or (),
-            defines=_values(define, "--define"),
+            include=[*map(Path, listed.include), *(include or ())],
+            defines=listed.defines | _values(define, "--define"),
             parameters=_values(parameter, "--parameter"),
             design=None if design is None else find_design(design).name,
         )

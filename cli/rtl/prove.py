@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from mmaproof.rtl import RtlUnit
     from mmaproof.verification.compare import Comparison
     from mmaproof.verification.differing_nets import DifferingNet
+    from mmaproof.verification.registers import Answered
 
 WORDS = {"equivalent": "equal", "different": "different", "unknown": "unknown", "vacuous": "vacuous"}
 """What the verdicts of a comparison are called here."""
@@ -52,11 +54,35 @@ class Proof:
     answer: Comparison
     ran: SourceRun | None
     nets: tuple[DifferingNet, ...]
+    answered: tuple[Answered, ...] = ()
 
     @property
     def verdict(self) -> str:
-        """The verdict in one word, without its conditions."""
-        return WORDS[self.answer.verdict]
+        """The verdict in one word, without its conditions: of the step, and of what is claimed beside it."""
+        from mmaproof.verification.compare import WORDS as WORDS_OF
+        from mmaproof.verification.registers import whole_status
+
+        return WORDS[WORDS_OF[whole_status(self.answer, self.answered)]]
+
+    @property
+    def induction(self) -> str:
+        """What follows for several clock cycles of a register that is c and d, or why nothing does."""
+        from mmaproof.verification.registers import has_first_step, holds_while_disabled, why_no_induction
+
+        file, model = self.unit.file, self.answer.question.designs[1]
+        why = why_no_induction(self.answer, self.answered, self.unit.not_direct)
+        if why is not None:
+            return f"one clock cycle only: {why}"
+        steps = "steps of" if model.k != self.meant.k else "dot products by"
+        enabled = "enabled " if file.control.enable is not None else ""
+        others = " and any number of cycles between them that keep it" if holds_while_disabled(self.answered) else ""
+        first = f"; {'an enabled' if enabled else 'the'} clear is itself the first of the n"
+        first = first if has_first_step(self.answered) else ""
+        return (
+            f"by induction on clock cycles: after a clear and n {enabled}cycles without one{others}, the register "
+            f"holds the d of the last of n {steps} {model.name}; c of the first is the value of the clear, and of each "
+            f"other the d of the one before{first}"
+        )
 
     @property
     def when(self) -> list[str]:
@@ -106,10 +132,13 @@ def prove(
     given["limits"] = options.limits.after(time.monotonic() - began, "elaborating")
     with progress(f"proving {unit.design.name} equal to {meant.name}") as told:
         done = compare(unit.design, model, **given, told=told)
-    proof = Proof(unit, meant, done, _on_sources(unit, done) if simulate else None, _nets(unit, done))
+    answered = _of_register(unit, meant, given)
+    proof = Proof(unit, meant, done, _on_sources(unit, done) if simulate else None, _nets(unit, done), answered)
     claim = with_conditions(f"{unit.design.name} returns the d of {meant.name} for all operands", proof.when)
     designs = [model, unit.design]
-    status, bundle = showing.bundled({claim: done}, claim, designs, options, EXIT_STATUS[proof.verdict])
+    status, bundle = showing.bundled(
+        {claim: done} | {x.claim.text: x.answer for x in answered}, claim, designs, options, EXIT_STATUS[proof.verdict]
+    )
     answer = proved(proof, bundle)
     showing.show(
         answer,
@@ -120,6 +149,21 @@ def prove(
     if showing.junit is not None:
         write_junit(showing.junit, [_test_case(answer)])
     return status
+
+
+def _of_register(unit: RtlUnit, meant: Design, given: Mapping[str, Any]) -> tuple[Answered, ...]:
+    """Return the answers about a register that is c and d, in cycles in which it takes no step."""
+    from mmaproof.designs.transitions import Transition
+    from mmaproof.rtl.meant import in_one_pass
+    from mmaproof.verification.compare import compare
+    from mmaproof.verification.registers import answer_transitions
+
+    def ask(claim: Transition, model: Design) -> Comparison:
+        whole = {"k": None, "where": claim.where, "nan_codes": True, "zero_signs": True}
+        with progress(f"proving that {claim.text}") as told:
+            return compare(claim.unit, in_one_pass(claim.unit, model), **{**given, **whole}, told=told)
+
+    return answer_transitions(unit.transitions, meant, ask)
 
 
 def _on_sources(unit: RtlUnit, answer: Comparison) -> SourceRun | None:
@@ -176,8 +220,27 @@ def proved(proof: Proof, bundle: Any) -> NetlistProved:
         unknown_bits=unit.report.unknown,
         witness=witness or ABSENT,
         assumed=assumed_names(done.question.designs),
+        covers=unit.report.covers or ABSENT,
+        **_register_fields(proof),
         bundle=bundle,
     )
+
+
+def _register_fields(proof: Proof) -> dict[str, Any]:
+    """Return what is known of a register that is c and d, as fields."""
+    from mmaproof.explain.answers.answer import ABSENT
+    from mmaproof.explain.answers.netlists import RegisterClaim
+    from mmaproof.explain.answers.parts import DifferingWitness
+
+    if not proof.unit.file.accumulates:
+        return {}
+    claims = []
+    for x in proof.answered:
+        found = ABSENT if x.answer.witness is None else DifferingWitness(**differing_fields(x.answer))
+        verdict: Any = WORDS[x.answer.verdict]
+        claims.append(RegisterClaim(**decided(x.answer), verdict=verdict, claim=x.claim.text, witness=found))
+    step: Any = WORDS[proof.answer.verdict]
+    return {"step": step, "register_claims": claims, "induction": proof.induction}
 
 
 def _simulated(unit: RtlUnit, ran: SourceRun) -> Simulated:
@@ -201,7 +264,8 @@ def print_proof(proof: Proof, answer: NetlistProved, showing: ShowingOptions) ->
     done, report = proof.answer, proof.unit.report
     model = done.question.designs[1]
     step = "" if model.k == proof.meant.k else "one step of "
-    say(f"{in_words(answer)}: {answer.unit} and {step}{answer.design}")
+    covers = f" for {report.covers}" if report.covers and proof.verdict == "equal" else ""
+    say(f"{in_words(answer)}{covers}: {answer.unit} and {step}{answer.design}")
     latency = f", latency {report.latency}" if report.registers and report.latency else ""
     about = [f"{report.cells} cells, {report.registers} register bits{latency}"]
     about += [f"assumed: {text}" for text in report.assumptions]
@@ -209,6 +273,8 @@ def print_proof(proof: Proof, answer: NetlistProved, showing: ShowingOptions) ->
         about += [f"{sum(report.unknown.values())} bits may have any value; `mmaproof show {answer.unit}` lists them"]
     claim = f"d of {answer.unit} = d of {answer.design}"
     say_decided(answer, [model], claim, whole=showing.explain, between=about)
+    if proof.unit.file.accumulates:
+        _print_register(proof, answer)
     if done.witness is None or not answer.witness:
         return
     between = []
@@ -230,6 +296,19 @@ def print_proof(proof: Proof, answer: NetlistProved, showing: ShowingOptions) ->
         from mmaproof.explain import explain
 
         draw([("", explain([model], done.witness))])
+
+
+def _print_register(proof: Proof, answer: NetlistProved) -> None:
+    """Print what is known of a register that is c and d, beside its step."""
+    if answer.step != proof.verdict:
+        say(f"  {answer.step}: the step that an enabled cycle takes")
+    for claim in answer.register_claims or ():
+        say_wrapped(f"{claim.verdict}: {claim.claim}", "  ")
+        if claim.reason is not None:
+            say_wrapped(claim.reason, "    reason: ")
+        if claim.witness:
+            say_witness(claim.witness, proof.unit.design.d_format, ["where this is not so:"])
+    say_wrapped(str(answer.induction), "  ")
 
 
 def _replayed(unit: RtlUnit, answer: Comparison, ran: SourceRun) -> str:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 MOST_KINDS = 12
 """Kinds of cells that the text lists."""
+MOST_REGISTERS = 20
+"""Registers that the text lists."""
 MOST_UNKNOWN = 20
 """Nets with undefined bits that the text lists."""
 
@@ -69,6 +71,10 @@ def print_unit(unit: RtlUnit, meant: Design | None) -> None:
         f"  {report.registers} register bits"
         + (f", latency {report.latency}" if report.registers and report.latency else "")
     )
+    for name, width in list(report.register_names.items())[:MOST_REGISTERS]:
+        say(f"    {name}, {width} bit{'s' * (width != 1)}")
+    if len(report.register_names) > MOST_REGISTERS:
+        say(f"    and {len(report.register_names) - MOST_REGISTERS} more registers; --json lists them")
     if report.unknown:
         say(f"  {sum(report.unknown.values())} bits may have any value")
         for name, count in list(report.unknown.items())[:MOST_UNKNOWN]:

@@ -643,3 +643,4 @@ class UnitAnswer(Answer):
     when: Annotated[list[str], Means("when the unit is what is said of it, each condition in words")]
     assumptions: Annotated[list[str], Means("what elaboration assumed")]
     warnings: Annotated[list[str], Means("warnings of the elaborator")]
+    register_names: Annotated[dict[str, int], Means("the bits of each register of the module, by name")]

@@ -53,6 +53,14 @@ class NetlistWitness(DifferingWitness):
     ]
 
 
+class RegisterClaim(Decided):
+    """What a register that accumulates does in a clock cycle in which it takes no step, or starts anew."""
+
+    verdict: Annotated[Literal["equal", "different", "unknown", "vacuous"], Means("the answer")]
+    claim: Annotated[str, Means("what is claimed, in words")]
+    witness: Annotated[DifferingWitness | Absent, SHOWN] = ABSENT
+
+
 class NetlistProved(Decided):
     """Whether a unit in RTL returns what a design returns, for all operands."""
 
@@ -69,6 +77,17 @@ class NetlistProved(Decided):
     assumptions: Annotated[list[str], Means("what elaboration assumed")]
     witness: Annotated[NetlistWitness | Absent, SHOWN] = ABSENT
     assumed: Assumed
+    covers: Annotated[str | Absent, Means("what a pipeline may be given in each clock cycle")] = ABSENT
+    step: Annotated[
+        Literal["equal", "different", "unknown", "vacuous"] | Absent,
+        Means("of a register that is c and d: the answer about a cycle in which it takes a step"),
+    ] = ABSENT
+    register_claims: Annotated[
+        list[RegisterClaim] | Absent, Means("of such a register: what its enable, clear and load do")
+    ] = ABSENT
+    induction: Annotated[
+        str | Absent, Means("of such a register: what follows for several clock cycles, or why nothing does")
+    ] = ABSENT
     bundle: BundleOf = ABSENT
 
 

@@ -4,20 +4,31 @@ import itertools
 import random
 import shutil
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from support.clocked_circuits import OPERANDS, WIDTH, ClockedCircuit, Drawn, Simulation, random_passes, random_pipeline
+from support.clocked_circuits import (
+    OPERANDS,
+    WIDTH,
+    ClockedCircuit,
+    Drawn,
+    Simulation,
+    random_accumulator,
+    random_passes,
+    random_pipeline,
+)
 from support.rtl_units import write_unit
 
 from mmaproof.designs.circuit import Bits, Circuit
 from mmaproof.designs.errors import InputError
 from mmaproof.hardware_replay.rtl_simulator import simulate
 from mmaproof.rtl import pipeline, read_unit, registers
-from mmaproof.rtl.netlist import Module, with_constants
+from mmaproof.rtl.netlist import Module, Port, with_constants
 from mmaproof.rtl.pipeline import Structure
+from mmaproof.rtl.state import cut, with_next_values
 from mmaproof.rtl.unroll import Start, _Unrolling, circuit_of
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.evaluate import evaluate_batch
@@ -38,12 +49,17 @@ def operands(drawn: ClockedCircuit) -> dict[str, Bits]:
     return {n: drawn.inputs[n] for n in OPERANDS}
 
 
+def latencies_of(drawn: ClockedCircuit, latency: int) -> dict[str, int]:
+    """Return how many registers each operand passes, where one that is not late passes ``latency``."""
+    return {n: latency - drawn.skews.get(n, 0) for n in OPERANDS}
+
+
 def as_wires(drawn: ClockedCircuit, latency: int) -> Circuit:
     """Return a pipeline as a circuit without registers, as units are read. Raises InputError."""
     structure = Structure(tied(drawn), "test", drawn.result.bits, drawn.inputs["clk"][0])
     structure.check_registers(drawn.inputs["clk"][0])
     structure.refuse_feedback()
-    pipeline.check_latency(structure, operands(drawn), latency)
+    pipeline.check_latency(structure, operands(drawn), latencies_of(drawn, latency))
     return circuit_of(structure.module, operands(drawn), structure.result, structure.used)
 
 
@@ -57,13 +73,18 @@ def is_refused(drawn: ClockedCircuit, latency: int) -> bool:
 
 
 def computed(circuit: Circuit, words: dict[str, int], unknown: dict[str, int]) -> int:
-    held = {n: ALGEBRA.unsigned(words[n], width) for n, width in OPERANDS.items()}
-    given = {n: ALGEBRA.unsigned(x, len(circuit.unknown[n])) for n, x in unknown.items()}
-    return run_circuit(circuit, ALGEBRA, held, unknown=given)["d"].data
+    held = {n: ALGEBRA.unsigned(words[n], len(bits)) for n, bits in circuit.inputs.items()}
+    chosen = {n: ALGEBRA.unsigned(x, len(circuit.unknown[n])) for n, x in unknown.items()}
+    return run_circuit(circuit, ALGEBRA, held, unknown=chosen)["d"].data
 
 
 def drawn_words(rng: random.Random) -> dict[str, int]:
     return {n: rng.getrandbits(width) for n, width in OPERANDS.items()} | {"clk": 0, "on": 1, "off": 0}
+
+
+def given(drawn: ClockedCircuit, rows: Sequence[dict[str, int]], start: int) -> dict[str, int]:
+    """Return the operands of which the first is given in the clock cycle ``start``, each in its own."""
+    return {n: rows[start + drawn.skews.get(n, 0)][n] for n in OPERANDS}
 
 
 def streamed(drawn: ClockedCircuit, circuit: Circuit, latency: int, rng: random.Random) -> bool:
@@ -78,14 +99,14 @@ def streamed(drawn: ClockedCircuit, circuit: Circuit, latency: int, rng: random.
     names = list(circuit.unknown)
     every = [dict(zip(names, x, strict=True)) for x in itertools.product((0, 1), repeat=len(names))]
     return all(
-        any(computed(circuit, rows[t - latency], unknown) == found[t] for unknown in every)
+        any(computed(circuit, given(drawn, rows, t - latency), unknown) == found[t] for unknown in every)
         for t in range(max(settled, latency), len(rows))
     )
 
 
-def examine_pipeline(seed: int) -> str:
+def examine_pipeline(seed: int, is_skewed: bool = False) -> str:
     """Read a random pipeline, and return what came of it."""
-    drawn = random_pipeline(seed)
+    drawn = random_pipeline(seed, is_skewed=is_skewed)
     rng, counts = random.Random(seed), drawn.result.counts
     latency = max(counts)
     try:
@@ -103,8 +124,46 @@ def examine_pipeline(seed: int) -> str:
     return "equal latency" if len(counts) == 1 else "unequal where it does not matter"
 
 
-def examine_pipelines(seeds: range) -> Counter[str]:
-    return Counter(map(examine_pipeline, seeds))
+def examine_pipelines(seeds: range, is_skewed: bool = False) -> Counter[str]:
+    return Counter(examine_pipeline(seed, is_skewed) for seed in seeds)
+
+
+def examine_accumulator(seed: int) -> str:
+    """Read a register that is read again as c and d, and return what came of it.
+
+    What it holds in each clock cycle is what the circuit computes of what it held before.
+    """
+    drawn, rng = random_accumulator(seed), random.Random(seed)
+    acc, clock = drawn.names["acc"], drawn.inputs["clk"][0]
+    latency = max(x for x in drawn.result.counts)
+    module = replace(tied(drawn), registers={"acc": Port("acc", "register", acc)})
+    module, following, _ = with_next_values(module, ["next:acc"], "test")
+    module, taken = cut(module, set(acc))
+    inputs = operands(drawn) | {"acc": acc}
+    try:
+        structure = Structure(module, "test", following["next:acc"].bits, clock)
+        structure.check_registers(clock)
+        structure.check_taken(taken, clock)
+        structure.refuse_feedback()
+        stated = latencies_of(drawn, latency) | {"acc": 0}
+        pipeline.check_latency(structure, inputs, stated)
+        circuit = circuit_of(structure.module, inputs, structure.result, structure.used)
+    except InputError as problem:
+        assert len(drawn.result.counts) > 1, f"{seed}: {problem}"
+        assert "latency" in str(problem), f"{seed}: {problem}"
+        return "refused"
+    if len(circuit.unknown) > MOST_UNKNOWN:
+        return "too many unknown bits"
+    simulation = Simulation(drawn, rng)
+    settled = sum("Q" in x.outputs for x in drawn.cells)
+    rows = [drawn_words(rng) | {"free": rng.getrandbits(1)} for _ in range(settled + latency + 12)]
+    held = [simulation.cycle(row) for row in rows]
+    names = list(circuit.unknown)
+    every = [dict(zip(names, x, strict=True)) for x in itertools.product((0, 1), repeat=len(names))]
+    for t in range(settled + latency, len(rows) - 1):
+        words = given(drawn, rows, t - latency) | {"acc": held[t]}
+        assert any(computed(circuit, words, unknown) == held[t + 1] for unknown in every), f"accumulator {seed}"
+    return "read"
 
 
 def examine_passes(seed: int) -> int:
@@ -138,6 +197,16 @@ def examine_passes(seed: int) -> int:
 def test_a_pipeline_is_what_it_does_in_time() -> None:
     found = examine_pipelines(range(40))
     assert found["equal latency"] > 15 and found["refused"] > 5, found
+
+
+def test_a_skewed_pipeline_is_what_it_does_in_time() -> None:
+    found = examine_pipelines(range(1000, 1040), is_skewed=True)
+    assert found["equal latency"] > 15 and found["refused"] > 5, found
+
+
+def test_an_accumulator_is_what_it_does_in_time() -> None:
+    found = Counter(map(examine_accumulator, range(60)))
+    assert found["read"] > 15 and found["refused"] > 10, found
 
 
 def test_passes_are_what_they_do_in_time() -> None:
@@ -203,6 +272,10 @@ def test_many_circuits_are_what_they_do_in_time() -> None:
     found = examine_pipelines(range(100, 250))
     assert found["equal latency"] > 60 and found["refused"] > 30, found
     assert sum(examine_passes(seed) > 0 for seed in range(100, 250)) > 50
+    skewed = examine_pipelines(range(2000, 2300), is_skewed=True)
+    assert skewed["equal latency"] > 100 and skewed["refused"] > 60, skewed
+    accumulators = Counter(map(examine_accumulator, range(100, 400)))
+    assert accumulators["read"] > 80 and accumulators["refused"] > 60, accumulators
 
 
 # --- mutants ------------------------------------------------------------------------------------------------

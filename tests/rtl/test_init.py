@@ -130,3 +130,23 @@ def test_ports_of_one_name_are_not_lost(tmp_path: Path) -> None:
     source.write_text(f"module unit({ports});\nassign d = a0 * b0 + c + lhs0 + a;\nendmodule\n")
     text = first_map([source], "unit", tmp_path / "unit.toml")
     assert 'a = "a0"' in text and "# lhs0 =" in text and '# a = "8' in text
+
+
+def test_a_register_that_feeds_back_is_c_and_d(tmp_path: Path) -> None:
+    """One that only keeps its value while it is not enabled is none, and what is chosen before it is added is."""
+    source = tmp_path / "pe.sv"
+    source.write_text(
+        "module unit(input clk, clr, en, input signed [7:0] act_i, weight_i, output signed [31:0] psum_o);\n"
+        "  logic signed [7:0] act_q, kept;\n  logic signed [31:0] acc;\n  assign psum_o = acc;\n"
+        "  always_ff @(posedge clk) begin\n    act_q <= act_i;\n    if (en) kept <= act_i;\n"
+        "    if (en || clr) acc <= (clr ? 32'sd0 : acc) + act_q * weight_i;\n  end\nendmodule\n"
+    )
+    text = first_map([source], "unit", tmp_path / "unit.toml")
+    assert 'c = "reg:acc"' in text and 'd = "next:acc"' in text
+    assert '[control]\nclear = "clr"  # CHECK\nenable = "en"  # CHECK\n' in text
+    assert "# latency = ?  # paths from the operands to d have 0 and 1 registers" in text
+    (tmp_path / "unit.toml").write_text(text.replace("# latency = ?", "latency = { a = 1, b = 0 }"))
+    unit = read_unit(tmp_path / "unit.toml")
+    assert unit.file.accumulates and unit.not_direct is None
+    operands = Operands(a=(0x02,), b=(0xFD,), c=0x00000010)
+    assert evaluate(unit.design, operands) == 0x0A

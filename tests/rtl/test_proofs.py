@@ -42,6 +42,12 @@ MIDDLE = {
     "vhdl/fp16_l4.toml",
     "integer/s8_saturate.toml",
     "integer/s8_passes.toml",
+    "accumulator/pe_int8.toml",
+    "accumulator/mac_int8.toml",
+    "accumulator/acc_fp16.toml",
+    "streaming/stream_int8.toml",
+    "streaming/held_int8.toml",
+    "streaming/kept_int8.toml",
 }
 FAMILIES = {
     "t-fdpa": "volta/mma.m8n8k4.f32.f16.f16.f32",

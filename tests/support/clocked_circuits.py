@@ -60,6 +60,8 @@ class ClockedCircuit:
     names: dict[str, Bits] = field(default_factory=dict)
     result: Drawn = field(default_factory=lambda: Drawn(()))
     nets: int = 0
+    skews: dict[str, int] = field(default_factory=dict)
+    """how many clock cycles later than others an operand is given"""
 
     def new(self, width: int) -> Bits:
         """Return new nets."""
@@ -194,7 +196,7 @@ def _set_without_clock(cell: Cell, nets: Mapping[Bit, int]) -> dict[Bit, int]:
 class _Drawing:
     """Draws one circuit."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, is_skewed: bool = False) -> None:
         self.rng = random.Random(seed)
         self.circuit = ClockedCircuit()
         self.words: list[Drawn] = []
@@ -202,7 +204,8 @@ class _Drawing:
         for name in ("on", "off"):
             self.circuit.input(name, 1)
         for name, width in OPERANDS.items():
-            self.words.append(Drawn(self.circuit.input(name, width), frozenset({0})))
+            skew = self.circuit.skews[name] = self.rng.randrange(4) if is_skewed else 0
+            self.words.append(Drawn(self.circuit.input(name, width), frozenset({skew})))
 
     def some(self) -> Drawn:
         """Return a word, some of its bits in any order, or more of them."""
@@ -266,14 +269,15 @@ class _Drawing:
         return q
 
 
-def random_pipeline(seed: int, steps: int = 8, wrong: float = 0.08) -> ClockedCircuit:
+def random_pipeline(seed: int, steps: int = 8, wrong: float = 0.08, is_skewed: bool = False) -> ClockedCircuit:
     """Return a random circuit without feedback, once ``on`` is tied to 1 and ``off`` to 0.
 
     The words that a cell reads are delayed until their paths have as many registers, but for one register of the whole
     word or of one bit, which is left out in so many cases (``wrong``). ``free`` is an input that is no operand, and
-    ``open`` a net that nothing drives.
+    ``open`` a net that nothing drives. Operands of one that ``is_skewed`` are given in different clock cycles, and
+    count as many registers more.
     """
-    drawing = _Drawing(seed)
+    drawing = _Drawing(seed, is_skewed)
     rng, circuit = drawing.rng, drawing.circuit
     circuit.names["open"] = circuit.new(1)
     others = [Drawn(_padded(circuit.input("free", 1))), Drawn(_padded(circuit.names["open"]))]
@@ -304,6 +308,32 @@ def random_pipeline(seed: int, steps: int = 8, wrong: float = 0.08) -> ClockedCi
     mixed = circuit.cell("$xor", WIDTH, A=_padded(first.bits), B=_padded(second.bits))
     bits = circuit.cell("$add", WIDTH, A=mixed, B=last.bits)
     circuit.result = Drawn(bits, first.counts | second.counts | last.counts)
+    return circuit
+
+
+def random_accumulator(seed: int) -> ClockedCircuit:
+    """Return a random pipeline whose result goes into a register ``acc`` that is read again at once, which is d.
+
+    In some circuits it is read a clock cycle late: it counts a register then. With an asynchronous reset or without.
+    """
+    circuit = random_pipeline(seed, steps=4, is_skewed=True)
+    rng = random.Random(seed)
+    q, late = circuit.new(WIDTH), circuit.new(WIDTH)
+    circuit.names["acc"] = q
+    is_late = rng.random() < 0.3
+    if is_late:
+        circuit.register("$dff", late, q, {})
+    read, result = late if is_late else q, circuit.result.bits
+    mixed = circuit.cell(rng.choice(BINARY), WIDTH, A=read, B=result)
+    total = circuit.cell("$mux", WIDTH, A=mixed, B=read, S=result[:1])
+    if rng.random() < 0.5:
+        circuit.register("$dff", q, total, {})
+    else:
+        reset = circuit.inputs["off"]
+        circuit.register("$adff", q, total, {"ARST_POLARITY": 1, "ARST_VALUE": rng.getrandbits(WIDTH)}, ARST=reset)
+    # what is read late has passed one register more than the operands of the register itself
+    longest = max(circuit.result.counts)
+    circuit.result = Drawn(q, circuit.result.counts | {longest + is_late})
     return circuit
 
 

@@ -94,4 +94,10 @@ OWN_UNITS = (
     OwnUnit("integer/s8_wrap.toml", _INT8, Tier.MIDDLE),
     OwnUnit("integer/s8_saturate.toml", _INT8_SATURATED, Tier.MIDDLE),
     OwnUnit("integer/s8_passes.toml", _INT8, Tier.MIDDLE),
+    OwnUnit("streaming/stream_int8.toml", f"{_INT8}@L=4", Tier.QUICK),
+    OwnUnit("streaming/held_int8.toml", f"{_INT8}@L=4", Tier.MIDDLE),
+    OwnUnit("streaming/kept_int8.toml", f"{_INT8}@L=4", Tier.MIDDLE),
+    OwnUnit("accumulator/pe_int8.toml", f"{_INT8}@L=1", Tier.QUICK),
+    OwnUnit("accumulator/acc_fp16.toml", _VOLTA, Tier.MIDDLE),
+    OwnUnit("accumulator/mac_int8.toml", f"{_INT8_SATURATED}@L=4", Tier.MIDDLE),
 )

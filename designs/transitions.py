@@ -1,0 +1,25 @@
+"""What is claimed of a register in a clock cycle in which it takes no step of its design, or starts a chain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mmaproof.designs.design import Design
+
+HOLD, CLEAR, FIRST = "hold", "clear", "clear with enable"
+"""Keys of claims: it keeps its value; it becomes the value of the start; the same while it is enabled, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """A claim about one clock cycle: the register holds next what ``model`` returns, where ``unit`` is its netlist.
+
+    c is what the register holds, or what it loads, and d what it holds next. A model of None is the design that the
+    unit is meant to be. Claims of one ``key`` are alternatives: one of them is to hold.
+    """
+
+    key: str
+    text: str
+    unit: Design
+    model: Design | None
+    where: tuple[str, ...] = ()

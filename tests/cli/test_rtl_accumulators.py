@@ -1,0 +1,170 @@
+"""A register that is c and d: its step is that of a design, and its enable, clear and load do what is claimed."""
+
+from pathlib import Path
+
+import pytest
+from support.commands import only_json
+from support.own_rtl import UNITS
+
+from mmaproof.designs.errors import InputError
+from mmaproof.designs.transitions import CLEAR, FIRST, HOLD
+from mmaproof.rtl import read_unit
+from mmaproof.rtl.meant import read_rtl
+
+pytest.importorskip("pyosys")
+
+PE, MAC = "pe_int8", "mac_int8"
+FOLDER = UNITS / "accumulator"
+
+MUTANTS = {
+    "a clear that is ignored": (PE, "else if (clr) acc <= '0;", "else if (clr && 1'b0) acc <= '0;", ["clear", FIRST]),
+    "a clear while it is disabled is ignored": (PE, "else if (clr) acc", "else if (clr && en) acc", [CLEAR]),
+    "a clear while it is enabled is ignored": (PE, "else if (clr) acc", "else if (clr && !en) acc", [FIRST]),
+    "a clear of the wrong value": (PE, "(clr) acc <= '0;", "(clr) acc <= 32'd1;", [CLEAR, FIRST]),
+    "a clear of all bits but one": (PE, "(clr) acc <= '0;", "(clr) acc[30:0] <= '0;", [CLEAR, FIRST]),
+    "an enable that is ignored": (PE, "else if (en) acc", "else acc", [HOLD]),
+    "an enable that is inverted": (PE, "else if (en) acc", "else if (!en) acc", ["step", HOLD]),
+    "the register doubles while it is disabled": (
+        PE,
+        "else if (en) acc <= acc + 32'(a * b);",
+        "else if (en) acc <= acc + 32'(a * b); else acc <= acc << 1;",
+        [HOLD],
+    ),
+    "an unsigned product": (PE, "32'(a * b)", "{16'd0, 16'(a * b)}", ["step"]),
+    "a product that is lost": (PE, "acc + 32'(a * b)", "32'(a * b)", ["step"]),
+    "a start that loses its products": (MAC, "else if (start) acc <= '0;", "else if (start) acc <= acc;", [CLEAR]),
+    "a start that keeps the sum": (MAC, "(start ? 32'sd0 : acc)", "(acc)", [FIRST]),
+    "a start from another value": (MAC, "(start ? 32'sd0 : acc)", "(start ? 32'sd1 : acc)", [FIRST]),
+    "a drain that waits": (MAC, "if (drain) acc", "if (drain && !valid) acc", ["load 1"]),
+    "a drain of another word": (MAC, "acc <= above;", "acc <= above ^ 32'd4;", ["load 0", "load 1"]),
+    "no saturation below": (MAC, "acc <= 32'sh80000000;", "acc <= total[31:0];", ["step"]),
+}
+
+
+def mutated(folder: Path, unit: str, old: str, new: str) -> Path:
+    """Write a unit in which a text is another, and return the path of its UNIT.toml."""
+    source = (FOLDER / f"{unit}.sv").read_text(encoding="utf-8")
+    assert source.count(old) == 1
+    (folder / f"{unit}.sv").write_text(source.replace(old, new), encoding="utf-8")
+    path = folder / f"{unit}.toml"
+    path.write_text((FOLDER / f"{unit}.toml").read_text(encoding="utf-8"), encoding="utf-8")
+    return path
+
+
+def verdicts(path, run):
+    """Return the exit status, the answer, and the claims with their verdicts."""
+    status, out, _ = run("rtl", "prove", str(path), "--json", "--no-store", "--timeout", "2m")
+    answer = only_json(out)
+    claims = [x.key for x in read_unit(path, signature=read_rtl(path)[1].signature).transitions]
+    names = dict.fromkeys(claims)
+    found = {"step": answer["step"]} | dict(zip(names, (x["verdict"] for x in answer["register_claims"]), strict=True))
+    return status, answer, found
+
+
+@pytest.mark.parametrize("unit", [PE, pytest.param(MAC, marks=pytest.mark.middle)])
+def test_a_register_that_accumulates_is_proved(run, unit):
+    status, answer, found = verdicts(FOLDER / f"{unit}.toml", run)
+    assert (status, answer["verdict"]) == (0, "equal-when")
+    assert set(found.values()) == {"equal"}
+    assert answer["induction"].startswith("by induction on clock cycles")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(x, marks=() if i in (0, 5) else (pytest.mark.middle,)) for i, x in enumerate(MUTANTS)]
+)
+def test_a_wrong_register_is_refuted(run, tmp_path, name):
+    unit, old, new, wrong = MUTANTS[name]
+    status, answer, found = verdicts(mutated(tmp_path, unit, old, new), run)
+    assert [key for key, verdict in found.items() if verdict != "equal"] == wrong
+    assert all(found[key] == "different" for key in wrong)
+    assert (status, answer["verdict"]) == (1, "different")
+    assert "induction on" not in answer["induction"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "wrong"),
+    [
+        pytest.param("assign sum = acc;", "assign sum = acc;", [], id="right"),
+        pytest.param("if (!rst_n) acc <= '0;", "if (!rst_n) acc <= 32'h8000;", [CLEAR, FIRST], id="other value"),
+        pytest.param("else if (en) acc", "else if (en && !b[7]) acc", ["step"], id="some operands"),
+    ],
+)
+def test_a_clear_may_be_an_asynchronous_reset(run, tmp_path, old, new, wrong):
+    path = mutated(tmp_path, PE, old, new)
+    text = path.read_text(encoding="utf-8").replace("rst_n = 1", "clr = 0").replace('"clr"', '"!rst_n"')
+    path.write_text(text, encoding="utf-8")
+    status, answer, found = verdicts(path, run)
+    assert [key for key, verdict in found.items() if verdict != "equal"] == wrong
+    assert status == bool(wrong)
+    assert answer["induction"].startswith("one clock cycle only" if wrong else "by induction")
+
+
+def test_an_enable_that_a_register_delays_is_about_one_cycle_only(run, tmp_path):
+    """Registers before the sum keep their values, too: what a disabled cycle does depends on others."""
+    path = mutated(tmp_path, MAC, "    a_q <= a;\n    b_q <= b;", "    if (valid) a_q <= a;\n    b_q <= b;")
+    status, answer, _ = verdicts(path, run)
+    assert (status, answer["verdict"]) == (0, "equal-when")
+    assert "valid = 1 in all clock cycles" in answer["when"]
+    assert answer["induction"].startswith("one clock cycle only") and "a feedback loop through" in answer["induction"]
+
+
+def test_what_is_said_of_a_register(run):
+    status, out, _ = run("rtl", "prove", str(FOLDER / f"{PE}.toml"), "--no-store")
+    words = " ".join(out.split())
+    assert status == 0
+    assert words.startswith("equal when c is what a register holds, and d what it holds after a clock cycle and en = 1")
+    assert "equal: with en = 0, clr = 0: acc keeps its value" in words
+    assert "by induction on clock cycles: after a clear and n enabled cycles without one" in words
+    assert "acc, 32 bits" in run("rtl", "show", str(FOLDER / f"{PE}.toml"))[1]
+
+
+def test_of_some_operands_nothing_follows_for_several_cycles(run):
+    status, out, _ = run("rtl", "prove", str(FOLDER / f"{PE}.toml"), "--no-store", "--where", "c=0x0")
+    assert status == 0
+    assert "one clock cycle only: the step is proved for some operands" in " ".join(out.split())
+
+
+@pytest.mark.parametrize("edge", ["posedge start", "negedge clk"])
+def test_a_register_of_another_clock_is_refused(tmp_path, edge):
+    """Also one that is d alone: what it holds after an edge of the stated clock is not what it is given."""
+    source = "module unit(input clk, start, input signed [7:0] a, b, input signed [31:0] c, output signed [31:0] d);\n"
+    source += f"  logic signed [31:0] q; logic signed [15:0] p;\n  always_ff @({edge}) q <= p + c;\n"
+    (tmp_path / "unit.sv").write_text(f"{source}  always_ff @(posedge clk) p <= a * b; assign d = q;\nendmodule\n")
+    path = tmp_path / "unit.toml"
+    path.write_text(
+        'sources = ["unit.sv"]\ntop = "unit"\nfree = ["start"]\n[formats]\na = "int8"\nb = "int8"\nc = "int32"\n'
+        'd = "int32"\n[ports]\na = "a"\nb = "b"\nc = "c"\nd = "next:q"\n'
+        '[clock]\nclock = "clk"\nlatency = { a = 1, b = 1, c = 0 }\n'
+    )
+    with pytest.raises(InputError, match="another clock|another edge"):
+        read_unit(path)
+    (tmp_path / "unit.sv").write_text((tmp_path / "unit.sv").read_text().replace(edge, "posedge clk"))
+    assert read_unit(path).design.k == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "wrong"),
+    [
+        ('"next:acc"', '"next:sum"', "is of a register that is both c and d"),
+        ('"next:acc"', '"sum"', "is of a register that is both c and d"),
+        ('"reg:acc"\nd = "next:acc"', '"reg:accu"\nd = "next:accu"', "there is no register reg:accu"),
+        ('"reg:acc"\nd = "next:acc"', '"reg:acc[15:0]"\nd = "next:acc[15:0]"', "has 16 bits"),
+        ('"next:acc"', '"next:acc[15:0]"', "is of a register that is both c and d"),
+        ('enable = "en"', 'enable = "clr"', "one input has two roles"),
+        ('enable = "en"', 'enable = "a"', "a has 8 bits, and one is expected"),
+        ("tied = { rst_n = 1 }", "tied = { rst_n = 1, en = 1 }", "these bits are tied twice, or steer a register"),
+        ("tied = { rst_n = 1 }", "", "asynchronous reset or load that is not tied"),
+        ('clock = "clk"', 'clock = "clk"\ncycles = 2', "and no cycles"),
+        ('clock = "clk"', 'clock = "en"', "input clk .1 bit. is no operand"),
+        ('clear = "clr"', 'clear = "clr"\nclear_to = -1', "a number, or a text"),
+        ('clear = "clr"', 'clear = "clr"\nload = "clr"', "load and load_from"),
+        ('clear = "clr"', 'clear = "clr"\nload = "a[0]"\nload_from = "b"', "one of its bits is tied"),
+    ],
+)
+def test_a_map_of_a_register_that_is_wrong_is_refused(tmp_path, old, new, wrong):
+    path = mutated(tmp_path, PE, "assign sum = acc;", "assign sum = acc;")
+    text = path.read_text(encoding="utf-8")
+    assert text.count(old) == 1
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    with pytest.raises(InputError, match=wrong):
+        read_rtl(path)
