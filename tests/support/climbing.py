@@ -19,6 +19,7 @@ from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
 from mmaproof.gemm.programs import Plan
 from mmaproof.gemm.programs.evaluate import rows
+from mmaproof.gemm.programs.linear import weights_of
 from mmaproof.gemm.tolerances.given import Given
 from mmaproof.gemm.tolerances.magnitudes import rounded_up
 from mmaproof.gemm.tolerances.tolerance import Tolerance
@@ -122,15 +123,10 @@ def exact_result(tolerance: Tolerance, row: OperandBatch) -> Fraction:
         (found,) = exact_sums(plan.unit, row)
         assert found is not None
         return found
-    (of_c, of_products), a, b, c = factors_of(plan), *(_values(row, plan))
-    products = sum((Fraction(x) * Fraction(y) for x, y in zip(a[0].tolist(), b[0].tolist(), strict=True)), Fraction(0))
-    return of_products * products + of_c * Fraction(float(c[0]))
-
-
-def factors_of(plan: Plan) -> tuple[Fraction, Fraction]:
-    """Return what c and what the products are multiplied with."""
-    of_c = Fraction(0) if plan.epilogue.c == "none" else plan.epilogue.beta
-    return of_c, plan.epilogue.alpha
+    weights, (a, b, c) = weights_of(plan.schedule(row.k)), _values(row, plan)
+    products = zip(a[0].tolist(), b[0].tolist(), strict=True)
+    total = sum((weights.products[k] * Fraction(x) * Fraction(y) for k, (x, y) in enumerate(products)), Fraction(0))
+    return total + weights.c * Fraction(float(c[0]))
 
 
 def bounds(tolerance: Tolerance, batch: OperandBatch) -> np.ndarray[Any, Any]:
@@ -162,9 +158,10 @@ def _reached(tolerance: Tolerance, batch: OperandBatch, two: Any) -> np.ndarray[
 
 def _nearly_exact(plan: Plan, batch: OperandBatch, d: np.ndarray[Any, Any]) -> tuple[Any, Any]:
     """Return ``d - exact`` and the exact values; one rounding each, where products are float64 numbers."""
-    of_c, of_products = factors_of(plan)
+    weights = weights_of(plan.schedule(batch.k))
+    of_products = np.array([float(weights.products[k]) for k in range(batch.k)])
     a, b, c = _values(batch, plan)
-    products, start = a * b * float(of_products), c * float(of_c)
+    products, start = a * b * of_products, c * float(weights.c)
     error = [
         fsum([*(-row).tolist(), -x, y]) if np.isfinite(y) else inf for row, x, y in zip(products, start, d, strict=True)
     ]
