@@ -62,7 +62,7 @@ def list_designs(
     catalogue = load_catalogue()
     if architecture is not None and of is not None:
         raise InputError(f"--architecture {of}: {architecture} is named already: leave one of them out")
-    place = architecture or of
+    place = of if architecture is None else architecture
     if place is not None:
         place = catalogue.architecture(place)
     chosen = [d for d in catalogue.designs.values() if place in (None, d.architecture) and k in (None, d.k)]
