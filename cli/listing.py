@@ -54,7 +54,7 @@ def listing(
         kind, architecture = DESIGNS, kind
     if architecture is not None and of is not None:
         raise InputError(f"--architecture {of}: {architecture} is named already: leave one of them out")
-    place = architecture or of
+    place = of if architecture is None else architecture
     if kind in KINDS:
         given = {"": place, "--formats ": formats, "--k ": k}
         if odd := [f"{x}{value}" for x, value in given.items() if value is not None]:
