@@ -84,7 +84,8 @@ def drawn_words(rng: random.Random) -> dict[str, int]:
 
 def given(drawn: ClockedCircuit, rows: Sequence[dict[str, int]], start: int) -> dict[str, int]:
     """Return the operands of which the first is given in the clock cycle ``start``, each in its own."""
-    return {n: rows[start + drawn.skews.get(n, 0)][n] for n in OPERANDS}
+    # one that comes after d has no path to it
+    return {n: rows[min(start + drawn.skews.get(n, 0), len(rows) - 1)][n] for n in OPERANDS}
 
 
 def streamed(drawn: ClockedCircuit, circuit: Circuit, latency: int, rng: random.Random) -> bool:
