@@ -47,7 +47,7 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_post_build(config: Any) -> None:
-    """Add the explorer: its files are no pages."""
+    """Add the explorer: its files are not pages."""
     if EXPLORER.is_dir():
         shutil.copytree(EXPLORER, Path(config.site_dir) / "explorer", dirs_exist_ok=True)
 

@@ -10,7 +10,7 @@ Seconds are wall-clock of the whole answer: building the formula, starting the s
 confirming and simplifying the witness on integers.
 
 The carry bits are asked for 5, 9, 17 and 33 terms, both directions together (one bit fewer is too few, with a witness;
-so many are enough, by lemmas about one term), in the un-normalised reading and in the paper's, where products are
+N are enough, by lemmas about one term), in the un-normalised reading and in the paper's, where products are
 normalised. One bit fewer is asked of products that are all the same one, where the largest sums are.
 """
 
@@ -80,7 +80,7 @@ def with_products(products: int, reading: str = UNNORMALISED) -> Design:
 
 
 def carry(products: int, reading: str) -> Row:
-    """Return the question of carry bits of a step of so many products and c."""
+    """Return the question of carry bits of a step of N products and c."""
     terms = products + 1
     published = {4: (410.25, 72.793), 8: (None, None)}.get(products) if reading == NORMALISED else None
     title = f"{(terms - 1).bit_length()} carry bits ({terms} terms)"
@@ -187,7 +187,7 @@ def main() -> None:
 def show(report: dict[str, Any]) -> None:
     """Print the report as a table."""
     print(f"search off, limit {report['limit_seconds']:g} s a row; published: Z3 4.8.9 / cvc5 1.0.2, EPYC 7502P")
-    print(f"{'query':<28}{'solver':<10}{'verdict':<10}{'seconds':>8}{'published':>18}  what is asked")
+    print(f"{'query':<28}{'solver':<10}{'verdict':<10}{'seconds':>8}{'published':>18}  question")
     for row in report["rows"]:
         print(
             f"{row['title']:<28}{row['solver']:<10}{row['verdict']:<10}{row['seconds']:>8.2f}"

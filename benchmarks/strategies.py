@@ -6,7 +6,7 @@ The questions are the distinct ones of ``matrix --all`` that random operands do 
 of separation.py. Each is asked three times without a search: with all strategies, as one query, and in parts alone
 (lemmas about alignment, or a staged proof). The ratio is that of the first to the best of the other two that has an
 answer. A difference of less than a tenth of a second counts as none. The first question is asked once before it is
-timed, which starts the processes of the solvers. ``--busy`` keeps so many cores busy with other work. One run each,
+timed, which starts the processes of the solvers. ``--busy`` keeps N cores busy with other work. One run each,
 Bitwuzla.
 """
 
@@ -91,7 +91,7 @@ def timed(question: Equivalence, limits: Limits) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def busy(cores: int) -> Iterator[None]:
-    """Keep so many cores busy within the context."""
+    """Keep N cores busy within the context."""
     workers = [multiprocessing.Process(target=_turn, daemon=True) for _ in range(cores)]
     for worker in workers:
         worker.start()

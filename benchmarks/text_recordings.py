@@ -178,7 +178,7 @@ def _words(path: Path) -> Words:
     for number, row in enumerate(rows, 1):
         for word in row:
             if not _HEX.fullmatch(word):
-                raise InputError(f"{path}:{number}: {word[:40]!a} is no fp32 word: 8 hexadecimal digits are needed")
+                raise InputError(f"{path}:{number}: {word[:40]!a} is not an fp32 word: 8 hexadecimal digits are needed")
         if len(row) != len(rows[0]):
             raise InputError(f"{path}:{number}: {len(row)} words, and {len(rows[0])} in line 1")
     return np.array([[int(word, 16) for word in row] for row in rows], dtype=np.uint32)
@@ -189,7 +189,7 @@ def _elements(path: Path) -> Words:
     lines = _lines(path)
     for number, line in enumerate(lines, 1):
         if not _BITS.fullmatch(line):
-            raise InputError(f"{path}:{number}: {line[:40]!a} is no fp32 word: 32 binary digits are needed")
+            raise InputError(f"{path}:{number}: {line[:40]!a} is not an fp32 word: 32 binary digits are needed")
     return np.array([int(line, 2) for line in lines], dtype=np.uint32)
 
 

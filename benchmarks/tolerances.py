@@ -38,7 +38,7 @@ LENGTHS = (64, 1024, 4096)
 DISTRIBUTIONS = ("normal", "positive", "uniform", "wide", "constant", "absorbed")
 ONE_SIGN = ("positive", "constant", "absorbed")
 MOST = 20
-"""The bound is to be at most so many times the largest error of data of one sign."""
+"""The bound is to be at most N times the largest error of data of one sign."""
 SIDE = 512
 
 

@@ -2,7 +2,7 @@
 
 A bundle (docs/bundle.md of mmaproof) says that no values of some operands satisfy claim.smt2, and has the proof.
 This program needs Python alone, writes nothing and trusts no file: what it accepts, it computed.
-Exit status 0: every part of the proof is right, so the claim is proved. 1: some part is not right. 2: DIR is no bundle.
+Exit status 0: every part of the proof is right, so the claim is proved. 1: a part is wrong. 2: DIR is not a bundle.
 """
 
 import argparse
@@ -120,14 +120,14 @@ def commands_of(text, name):
     stack = [[]]
     for match in TOKEN.finditer(text):
         odd, token = text[match.start() : match.start() + 20], match["token"]
-        require(match["odd"] is None, f"{name}: {odd!r} is no SMT-LIB that is read here", NotABundle)
+        require(match["odd"] is None, f"{name}: {odd!r} is not a SMT-LIB that is read here", NotABundle)
         if token == "(":
             stack.append([])
         elif token == ")":
             require(len(stack) > 1, f"{name}: a parenthesis is closed that was not opened", NotABundle)
             stack[-2].append(stack.pop())
         elif token is not None:
-            require(stack[-1] or token[0] != "|", f"{name}: {token[:60]} is no operator", NotABundle)
+            require(stack[-1] or token[0] != "|", f"{name}: {token[:60]} is not an operator", NotABundle)
             stack[-1].append(token.strip("|"))
     require(len(stack) == 1, f"{name}: a parenthesis is not closed", NotABundle)
     return stack[0]
@@ -152,7 +152,7 @@ class Script:
                     self.asserted.append(self._term(body))
                     require(terms.rows[self.asserted[-1]][3] == 0, f"{name}: it asserts no truth value", NotABundle)
                 case _:
-                    raise NotABundle(f"{name}: {str(command)[:60]} is no command that is read here")
+                    raise NotABundle(f"{name}: {str(command)[:60]} is not a command that is read here")
         order = "".join(x[0][0] for x in commands)
         require(re.fullmatch("s?[da]*(cg*)?", order), f"{name}: its commands have another order", NotABundle)
 
@@ -176,7 +176,7 @@ class Script:
                 return 0
             case ["_", "BitVec", str(bits)] if re.fullmatch("[1-9][0-9]{0,3}", bits, re.ASCII):
                 return int(bits)
-        raise NotABundle(f"{self.name}: {str(sort)[:60]} is no sort that is read here")
+        raise NotABundle(f"{self.name}: {str(sort)[:60]} is not a sort that is read here")
 
     def _term(self, tree):
         """Return the term of a nested list, of any depth."""
@@ -189,7 +189,7 @@ class Script:
             elif isinstance(x, str):
                 done.append(self._leaf(x))
             else:
-                require(x, f"{self.name}: () is no term", NotABundle)
+                require(x, f"{self.name}: () is not a term", NotABundle)
                 pending += [(x[0], len(x) - 1), *((y, None) for y in reversed(x[1:]))]
         return done[0]
 
@@ -199,7 +199,7 @@ class Script:
                 return x, ()
             case ["_", str(name), *i] if len(i) == INDEXED.get(name) and INDICES.fullmatch(" ".join(map(str, i))):
                 return name, tuple(map(int, i))
-        raise NotABundle(f"{self.name}: {str(x)[:60]} is no operator")
+        raise NotABundle(f"{self.name}: {str(x)[:60]} is not an operator")
 
     def _leaf(self, x):
         if x in self.named:
@@ -340,7 +340,7 @@ def check_all_values(g, roots, symbols, name):
     require(len(g.made) <= MOST_GATES, f"{name}: it is over the limit of {MOST_GATES} gates to be tried", NotABundle)
     spend("evaluations of gates", len(g.made) << len(bits))
     every = (1 << (1 << min(len(bits), AT_ONCE))) - 1
-    # the value of a literal is a whole number here, with a bit for each assignment of the first AT_ONCE bits
+    # the value of a literal is an integer here, with a bit for each assignment of the first AT_ONCE bits
     values = {TRUE: every} | {x: every // ((1 << (1 << i)) + 1) << (1 << i) for i, x in enumerate(bits[:AT_ONCE])}
     of = lambda x: values[x] if x > 0 else values[-x] ^ every
     for row in range(1 << len(bits[AT_ONCE:])):
@@ -380,7 +380,7 @@ def check_lrat(clauses, text, name):
 
 
 def _numbers(line, where):
-    require(re.fullmatch(r"-?[0-9]{1,18}( -?[0-9]{1,18})*", line, re.ASCII), f"{where}: no whole numbers", NotABundle)
+    require(re.fullmatch(r"-?[0-9]{1,18}( -?[0-9]{1,18})*", line, re.ASCII), f"{where}: no integers", NotABundle)
     return [int(x) for x in line.split()]
 
 
@@ -450,7 +450,7 @@ class Bundle:
         for path in folder.rglob("*"):
             name, _ = path.relative_to(folder).as_posix(), spend("files")
             regular = not path.is_symlink() and (path.is_dir() if name == "lemmas" else path.is_file())
-            require(regular, f"{name!r} is no regular file", NotABundle)
+            require(regular, f"{name!r} is not a regular file", NotABundle)
             there.add(name)
         manifest = self.object("manifest.json")
         form, self.hashes = manifest.get("form"), manifest.get("files")
@@ -470,7 +470,7 @@ class Bundle:
         spend("bytes", len(data))
         require(len(data) <= most, f"{name}: it is over the limit of {most} bytes of such a file", NotABundle)
         odd = re.search(rb"[^ -~\n]", data) or [b""]
-        require(odd == [b""], f"{name}: the byte {odd[0].hex()} is no printable ASCII, space or line feed", NotABundle)
+        require(odd == [b""], f"{name}: the byte {odd[0].hex()} is not printable ASCII, space or line feed", NotABundle)
         right = name == "manifest.json" or hashlib.sha256(data).hexdigest() == self.hashes[name]
         require(right, f"{name}: its SHA-256 is not the manifest's")
         return data.decode()
@@ -539,7 +539,7 @@ def check(bundle, outside):
                 apply(known, lemmas[name], given, definitions.named, name)
             case _:
                 raise NotABundle("composition.json: each of its steps is a lemma and what it is used with")
-    require(bundle.unread == set(), "a file of the folder is no part of the proof")
+    require(bundle.unread == set(), "a file of the folder is not part of the proof")
     print(f"composition.json: {len(steps)} steps")
     require(known.same(terms.true, terms.false), "composition.json: the steps do not contradict counterexamples")
 
@@ -562,7 +562,7 @@ def apply(known, lemma, given, named, name):
     for symbol, own in lemma.script.symbols.items():
         term = named.get(given.get(symbol)) if isinstance(given.get(symbol), str) else None
         fits = term is not None and terms.rows[term][3] == lemma.terms.rows[own][3]
-        require(fits, f"composition.json: {given.get(symbol)!r} is no term for {symbol} of lemma {name}")
+        require(fits, f"composition.json: {given.get(symbol)!r} is not a term for {symbol} of lemma {name}")
         found[own] = term
     for x in lemma.terms.ordered(lemma.script.asserted):
         operator, indices, operands, width = lemma.terms.rows[x]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 MARK = "assumed"
 """The word that marks an assumed row in tables."""
 FEW = 4
-"""Up to so many assumed rows are named; more are counted by architecture."""
+"""Up to N assumed rows are named; more are counted by architecture."""
 
 
 def say_assumed(designs: Iterable[Design], what: str = "this answer", indent: str = "  ") -> None:

@@ -27,7 +27,7 @@ def _computed() -> float:
 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
-    """Raise OutOfTime in the main thread where this process computes after longer than so many seconds.
+    """Raise OutOfTime in the main thread where this process computes after longer than N seconds.
 
     Both the time that it and its children computed and that of the clock must have passed: a machine that is busy with
     something else does not end an answer, nor does a solver that is waited for.

@@ -6,7 +6,7 @@ from mmaproof.cli.output import Exit
 
 
 def demo() -> int:
-    """Show a difference of two GPUs, a proof about two others, and the models beside recordings, if there are any.
+    """Show a difference of two GPUs, a proof about two others, and the models against recordings, if there are any.
 
     Exit status 0 if everything came out as it must, else 1.
     """

@@ -145,7 +145,7 @@ def _backends() -> dict[str, str]:
         Backend.NATIVE: native,
     }
     wanted = wanted_backend()
-    chosen = "the fastest for what is asked" if wanted is None else f"{wanted} ({BACKEND_VARIABLE})"
+    chosen = "the fastest for the request" if wanted is None else f"{wanted} ({BACKEND_VARIABLE})"
     return {"chosen": chosen, **{x.value: text for x, text in found.items()}}
 
 
@@ -206,5 +206,5 @@ def _print(report: DoctorAnswer) -> None:
         rows.append(("tool", name, f"{place}: {_TOOLS[name]}" if place else f"missing: {_TOOLS[name]}"))
     table = Table(box=None, pad_edge=False, show_header=False)
     for row in rows:
-        table.add_row(*map(Text, row))  # not str: brackets are no markup
+        table.add_row(*map(Text, row))  # not str: brackets are not markup
     say_table(table)

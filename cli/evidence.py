@@ -33,7 +33,7 @@ def evidence(
         list[Path] | None,
         option(
             "--recording FILE",
-            "A recording (.npz), or a folder of them, that counts beside those of the project. Repeatable.",
+            "A recording (.npz), or a folder of them, that counts besides those of the project. Repeatable.",
         ),
     ] = None,
     options: SolvingOptions = SOLVING,

@@ -154,9 +154,9 @@ def _vectors(
         case ExportFormat.JSONL:
             write_vectors(output, list(selection.vectors))
         case ExportFormat.CUDA | ExportFormat.HIP | ExportFormat.SMT2 | ExportFormat.C_MODEL:
-            raise ValueError(f"{form.value} is no format of rows")
+            raise ValueError(f"{form.value} is not a format of rows")
         case ExportFormat.CUDA_MODEL | ExportFormat.SV_MODEL:
-            raise ValueError(f"{form.value} is no format of rows")
+            raise ValueError(f"{form.value} is not a format of rows")
         case _:
             assert_never(form)
     if selection.left_out:
@@ -196,7 +196,9 @@ def _program(
     for held in read_rows(source, designs or known, k=k, rows=rows, seed=seed):
         of: Design = designs[0] if designs else find_design(held.design or "")
         if of.architecture not in architectures:
-            raise InputError(f"{of.name} is no instruction that --format {form} runs: {', '.join(architectures)} have")
+            raise InputError(
+                f"{of.name} is not an instruction that --format {form} runs: {', '.join(architectures)} have"
+            )
         held.check_formats(of)
         groups.append((held, kernel_of(of)))
     write_atomically(output, program(groups, dialect, file=output.name, version=tool_version()))

@@ -78,9 +78,7 @@ def identify(
         str,
         option("--proof-timeout TIME", "For the proof that rtl:UNIT.toml equals what was found."),
     ] = "10m",
-    silence: Annotated[
-        str, option("--silence TIME", "How long a process may keep silent while answers are due.")
-    ] = "30s",
+    silence: Annotated[str, option("--silence TIME", "Timeout for the next answer of a process.")] = "30s",
     showing: ShowingOptions = SHOWING,
 ) -> int:
     """Find out what a unit is: ask it batches of operands, and keep the designs that agree with every answer.
@@ -265,7 +263,7 @@ def _print_outcome(outcome: Identification) -> None:
             say(f"  {text} {', '.join(x.name for x in designs)}")
     say_assumed((*outcome.matches, *outcome.fitting), "one of its names or more")
     if not (outcome.matches or outcome.fitting):
-        say("  is no design of the catalogue")
+        say("  is not a design of the catalogue")
         near = neighbour(outcome)
         if near is not None:
             print_neighbour(outcome, near)

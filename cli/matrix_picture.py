@@ -66,7 +66,7 @@ def write_picture(path: Path, groups: Sequence[Group]) -> None:
 
 
 def _places(sizes: Sequence[int], labels: float) -> tuple[list[tuple[float, float]], float, float]:
-    """Return where squares of so many cells begin, row by row from the top left, and the width and height of all."""
+    """Return where squares of N cells begin, row by row from the top left, and the width and height of all."""
     places: list[tuple[float, float]] = []
     x = y = row = 0.0
     width = LEGEND

@@ -102,7 +102,7 @@ Where = Annotated[
 Solver = Annotated[str, option("--solver NAME", "bitwuzla, cvc5 or z3.")]
 Jobs = Annotated[
     int,
-    option("--jobs N", "Let so many solvers race for each query, --solver among them.", min=1),
+    option("--jobs N", "Number of solvers to run in parallel on each query, --solver included.", min=1),
 ]
 Certificate = Annotated[
     str | None,
@@ -175,7 +175,7 @@ Instruction = Annotated[
     str | None,
     option("--design DESIGN", "Which instruction of a CPU or GPU to run, where several take the operands."),
 ]
-Silence = Annotated[str, option("--timeout TIME", "How long a process may keep silent while answers are due.")]
+Silence = Annotated[str, option("--timeout TIME", "Timeout for the next answer of a process.")]
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ def record_standard(
         if any(folder.iterdir()):
             raise InputError(f"{folder}: is not empty: a standard recording is a folder of its own")
     except OSError as error:
-        what = "it is no folder" if folder.exists() and not folder.is_dir() else error.strerror
+        what = "it is not a folder" if folder.exists() and not folder.is_dir() else error.strerror
         raise InputError(f"{folder}: cannot be written: {what}") from error
     made = _Made(target, folder, seed, now())
     try:

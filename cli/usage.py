@@ -37,9 +37,9 @@ def _fault(fault: dict[str, Any]) -> str:
     given, limits = fault["input"], fault.get("ctx", {})
     match fault["type"]:
         case "int_parsing" | "int_type" | "int_from_float" | "int_parsing_size":
-            return f"{given!r} is no integer"
+            return f"{given!r} is not an integer"
         case "float_parsing" | "float_type":
-            return f"{given!r} is no number"
+            return f"{given!r} is not a number"
         case "greater_than_equal":
             return f"{given!r} is too small: {limits['ge']} or more is allowed"
         case "less_than_equal":

@@ -161,7 +161,7 @@ class Catalogue:
         architecture, slash, wanted = name.partition("/")
         if not slash or not wanted or not architecture:
             raise DesignError(
-                f"{shortened(name)!r} is no design name: write ARCHITECTURE/INSTRUCTION",
+                f"{shortened(name)!r} is not a design name: write ARCHITECTURE/INSTRUCTION",
                 advice="list them with: mmaproof list designs",
             )
         if architecture not in self.architectures:
@@ -186,7 +186,7 @@ def _parse_settings(text: str) -> dict[str, str]:
     for setting in text.split(","):
         name, equals, value = (x.strip() for x in setting.partition("="))
         if not equals:
-            raise DesignError(f"{shortened(setting)!r} is no parameter setting: write NAME@parameter=value,...")
+            raise DesignError(f"{shortened(setting)!r} is not a parameter setting: write NAME@parameter=value,...")
         if name in parsed:
             raise DesignError(f"parameter {name} is set twice in {text!r}")
         parsed[name] = value
@@ -279,7 +279,7 @@ def _tables(path: Path, data: dict[str, Any], name: str) -> Iterator[_Table]:
         raise CatalogueError(f"{path}: {name}: tables are needed, [{name}.NAME]")
     for key, fields in held.items():
         if not isinstance(fields, dict):
-            raise CatalogueError(f"{path}: {name}.{key}: {fields!r} is no table")
+            raise CatalogueError(f"{path}: {name}.{key}: {fields!r} is not a table")
         yield _Table(path, f"{name}.{key}", fields)
 
 
@@ -291,7 +291,7 @@ def _units(path: Path, data: dict[str, Any]) -> Iterator[_Table]:
         raise CatalogueError(f"{path}: the file is empty: a catalogue has one [[unit]] at least, or what others share")
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, dict):
-            raise CatalogueError(f"{path}: unit {number}: {row!r} is no table: written [[unit]]")
+            raise CatalogueError(f"{path}: unit {number}: {row!r} is not a table: written [[unit]]")
         yield _Table(path, f"unit {number}", row)
 
 
@@ -326,7 +326,7 @@ class _Table:
             return
         described = [x.name for x in architectures.values() if x.assumed_like is None]
         if like not in described:
-            raise self.fail("assumed_like", f"{like!r} is no architecture with rows: one of {', '.join(described)}")
+            raise self.fail("assumed_like", f"{like!r} is not an architecture with rows: one of {', '.join(described)}")
         for design in (x for x in designs if x.architecture == like):
             row = f"{self.name}/{design.evidence.row.partition('/')[2]}"
             evidence = RowEvidence(row, Evidence(Level.ASSUMED, ""), like=like)
@@ -346,7 +346,7 @@ class _Table:
             raise self.fail("evidence", str(error)) from error
         held = self.fields.get("evidence_of", {})
         if not isinstance(held, dict) or not all(isinstance(x, str) for x in held.values()):
-            raise self.fail("evidence_of", f'{held!r} is no table of texts: write {{ nan_code = "assumed: why" }}')
+            raise self.fail("evidence_of", f'{held!r} is not a table of texts: write {{ nan_code = "assumed: why" }}')
         parameters = {}
         for name, text in held.items():
             try:
@@ -368,19 +368,19 @@ class _Table:
 
     def text(self, name: str) -> str:
         if not isinstance(self.fields[name], str):
-            raise self.fail(name, f"{self.fields[name]!r} is no text")
+            raise self.fail(name, f"{self.fields[name]!r} is not a text")
         return str(self.fields[name])
 
     def texts(self, name: str) -> list[str]:
         held = self.fields[name]
         if not isinstance(held, list) or not all(isinstance(x, str) for x in held):
-            raise self.fail(name, f"{held!r} is no list of texts")
+            raise self.fail(name, f"{held!r} is not a list of texts")
         return held
 
     def number(self, name: str) -> int:
         held = self.fields.get(name)
         if not isinstance(held, int) or isinstance(held, bool) or held < 1:
-            raise self.fail(name, f"{held!r} is no whole number, 1 or more")
+            raise self.fail(name, f"{held!r} is not an integer, 1 or more")
         return held
 
     def settings(self) -> dict[str, Any]:

@@ -265,7 +265,7 @@ class Design:
             return 0
         if length % self.block:
             raise DesignError(
-                f"k = {length} is no multiple of the {self.block} elements that share a scale in {self.base_name}"
+                f"k = {length} is not a multiple of the {self.block} elements that share a scale in {self.base_name}"
             )
         return length // self.block
 
@@ -302,7 +302,7 @@ def is_unit_name(text: str) -> bool:
 def check_askable(k: int) -> None:
     """Raise DesignError if dot products of length ``k`` are too long for a question."""
     if k > LONGEST:
-        raise DesignError(f"k = {k} is above {LONGEST}: a formula about so many products takes gigabytes")
+        raise DesignError(f"k = {k} is above {LONGEST}: a formula of that length takes gigabytes")
 
 
 def _plain(name: str, value: object) -> object:

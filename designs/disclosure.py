@@ -134,7 +134,7 @@ class _Table:
     def number(self, name: str) -> int:
         held = self._held[name]
         if type(held) is not int or held < 1:
-            raise self.wrong(name, f"a whole number, 1 or more, is expected, not {_short(held)}")
+            raise self.wrong(name, f"an integer, 1 or more, is expected, not {_short(held)}")
         return held
 
     def format(self, name: str) -> Format:

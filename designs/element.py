@@ -85,7 +85,7 @@ class Scaled(Protocol):
         """Elements that share a scale; None without scales."""
 
     def blocks(self, length: int, /) -> int:
-        """Return how many scales a and b have each, of so many elements."""
+        """Return how many scales a and b have each, of N elements."""
 
 
 def check_scales(taker: Scaled, length: int, of_a: int, of_b: int) -> None:

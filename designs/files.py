@@ -1,4 +1,4 @@
-"""Files are written whole or not at all."""
+"""Files are written atomically."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def why_unreadable(error: OSError) -> str:
-    """Return what is said of a file that could not be read."""
+    """Return the message about a file that could not be read."""
     return "it is a folder; name a file in it" if isinstance(error, IsADirectoryError) else error.strerror or str(error)
 
 

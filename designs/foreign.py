@@ -20,7 +20,7 @@ def as_numpy(array: Any) -> npt.NDArray[Any]:
     """Return an array of NumPy, ml_dtypes, PyTorch or JAX as a NumPy array.
 
     Tensors of narrow types of PyTorch become their bit patterns, because DLPack has no such types for NumPy. Raises
-    OperandError for anything that is no array, and for one that cannot be read here.
+    OperandError for anything that is not an array, and for one that cannot be read here.
     """
     if isinstance(array, np.ma.MaskedArray):
         raise OperandError("a masked array, and units have no masks: fill it first")

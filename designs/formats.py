@@ -233,7 +233,7 @@ class Format:
 
         It has the sign of ``value``, and what lies beyond the largest number is that number or an infinity, as IEEE 754
         rounds. Raises InputError for an integer format that does not have the value, for a negative value where there
-        is no sign, and where an infinity is missing.
+        is not a sign, and where an infinity is missing.
         """
         if self.is_integer:
             return self.encode(value)

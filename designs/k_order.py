@@ -34,7 +34,7 @@ class KOrder:
         return int(spelled[1]) if spelled else 1
 
     def permutation(self, length: int) -> list[int]:
-        """Return the k in the order in which they are taken. Raises DesignError if the residues are no partition."""
+        """Return the k in the order in which they are taken. Raises DesignError if the residues are not a partition."""
         if self.text == "consecutive":
             return list(range(length))
         if self.text == "reversed":

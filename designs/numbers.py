@@ -11,7 +11,7 @@ from mmaproof.designs.formats import Format
 LONGEST = 80
 """Characters of one number."""
 LARGEST_POWER = 2000
-"""A power of two or of ten beyond that is no number of any format."""
+"""A power of two or of ten beyond that is not a number of any format."""
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII)
 _FRACTION = re.compile(r"([+-]?\d+)/(\d+)", re.ASCII)
 _POWER = re.compile(r"([+-]?)(?:(\d+)\*)?2\^([+-]?\d+)", re.ASCII)

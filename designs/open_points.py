@@ -121,7 +121,7 @@ class _Allowed:
 
     @cached_property
     def _others(self) -> dict[str, tuple[str, ...] | None]:
-        """The values beside its own that each parameter may have as texts, None for all."""
+        """The values other than its own that each parameter may have as texts, None for all."""
         recorded = load_recorded().get(self.design.evidence.row)
         left = {} if recorded is None else recorded.left
         found: dict[str, tuple[str, ...] | None] = {name: left.get(name) for name in DEFINITIONS}

@@ -35,7 +35,7 @@ class Signature:
         block = None
         if parts[0].startswith("block"):
             if not parts[0][5:].isdecimal() or int(parts[0][5:]) < 1:
-                raise InputError(f"interface {text!r}: {parts[0]!r} is no block of scales; block32, for example")
+                raise InputError(f"interface {text!r}: {parts[0]!r} is not a block of scales; block32, for example")
             block = int(parts.pop(0)[5:])
         found = [_format(text, part) for part in parts]
         scale = found.pop() if block is not None and found else None

@@ -57,7 +57,7 @@ def _draw(path: Path, picture: Picture, title: str) -> None:
         for place, text, role in runs(line):
             weight = "bold" if role in BOLD else "normal"
             x = (_MARGIN + place * _PITCH) / wide
-            # a bit pattern or a name is no formula
+            # a bit pattern or a name is not a formula
             figure.text(
                 x,
                 y,

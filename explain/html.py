@@ -179,7 +179,7 @@ def _row(block: Block, row: Row, layout: Layout, regions: Sequence[tuple[str, Se
 
 
 def _spans(spans: Sequence[Span]) -> Iterator[str]:
-    """Give runs of characters of one role; what is no bit is not read aloud."""
+    """Give runs of characters of one role; what is not a bit is not read aloud."""
     for role, some in groupby(spans, key=lambda span: span.role):
         text = "".join(span.text for span in some)
         silent = ' aria-hidden="true"' if role is Role.FAINT or text.isspace() else ""

@@ -21,7 +21,7 @@ class Mark(StrEnum):
 
 
 class Column(NamedTuple):
-    """The column of the bits worth ``2**weight``; with ``folded``, of so many from there down, none of them set."""
+    """The column of the bits worth ``2**weight``; with ``folded``, of N from there down, none of them set."""
 
     weight: int
     mark: Mark = Mark.BITS
@@ -70,7 +70,7 @@ LEAST_FOLD = 8
 def columns(blocks: Sequence[Block], fold: Fold = Fold.NONE, group: int = 0) -> list[Column]:
     """Return the columns that show every bit that is set, and each mark that some block needs.
 
-    ``group`` sets so many kept fraction bits apart.
+    ``group`` sets N kept fraction bits apart.
     """
     rows = [row for block in blocks for row in block.rows]
     ones = {w for row in rows for w in row.ones()}

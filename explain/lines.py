@@ -80,7 +80,7 @@ def legend(layouts: Sequence[Layout], glyphs: Glyphs) -> str:
     text = f"0 and 1 are bits of a significand, {glyphs.outside} is outside it; right of {glyphs.cut} is what is lost"
     if any(column.folded for layout in layouts for band in layout.bands for column in band):
         text += f"; {glyphs.fold}n{glyphs.fold}: n columns without a 1"
-    return text + (f"; {glyphs.fold}+n bits: so many more" if any(layout.hidden for layout in layouts) else "")
+    return text + (f"; {glyphs.fold}+n bits: N more" if any(layout.hidden for layout in layouts) else "")
 
 
 def block_lines(block: Block, layout: Layout | None, width: int, glyphs: Glyphs, head_lines: int = 0) -> Iterator[Line]:

@@ -205,7 +205,7 @@ def integer_block(step: Step, of: IntegerStep) -> Block:
 
 
 def _pairs(products: Sequence[tuple[Name, Fraction]], bits: int) -> Iterator[tuple[str, Fraction]]:
-    """Yield the sums of two neighbouring products, and what a register of so many bits holds of them."""
+    """Yield the sums of two neighbouring products, and what a register of N bits holds of them."""
     most = 1 << (bits - 1)
     for (i, x), (j, y) in zip(products[::2], products[1::2], strict=True):
         yield f"{i} + {j}", min(max(x + y, Fraction(-most)), Fraction(most - 1))

@@ -104,7 +104,7 @@ class Sum:
 class Rounded:
     """An exact sum, and the pattern that it was rounded to.
 
-    So many ``fraction_bits`` of the format's fraction are in use. ``overflowed`` says that the pattern is an infinity,
+    N ``fraction_bits`` of the format's fraction are in use. ``overflowed`` says that the pattern is an infinity,
     ``flushes`` that a subnormal result becomes zero.
     """
 

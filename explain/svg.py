@@ -84,7 +84,7 @@ def picture_svg(picture: Picture, title: str = "", width: int = WIDTH) -> str:
 
 
 def _within(rules: str) -> str:
-    """Return rules that hold in such a graphic only, for it may stand in a page of somebody else."""
+    """Return rules that hold in such a graphic only, for it may stand in a page of a third party."""
     return "".join(f".mmaproof-svg {rule}}}" for rule in rules.split("}") if rule)
 
 

@@ -167,7 +167,7 @@ def parts(step: Step) -> Iterator[str]:
 
 
 def _value(step: Step, name: Name) -> Fraction:
-    """Return the value of a product or of c, as it is read; of anything else, which is no such term, its own."""
+    """Return the value of a product or of c, as it is read; of anything else, which is not such a term, its own."""
     match name:
         case Product():
             return step.products[name]

@@ -28,7 +28,7 @@ from mmaproof.verification.simplify import simplest
 ROWS = 2_000
 """Operand sets that are tried for a pair. A limit of rows gives the same examples on every machine."""
 LONGEST = 64
-"""Products of an example: longer ones are no help to a reader."""
+"""Products of an example: longer ones do not help a reader."""
 SIMPLIFYING = 1.0
 """Seconds for which a witness is simplified."""
 

@@ -40,7 +40,7 @@ from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 from mmaproof.verification.search import Budget
 
 ROWS = 64
-"""Random operand sets of each distribution that are tried before questions are asked, and so many with few products."""
+"""Random operand sets of each distribution, and of those with few products, that are tried before questions."""
 RUNGS = 1_000
 """Rows in which exponents fall step by step, at most."""
 SEARCH = Budget(rows=20_000, seconds=0.5)

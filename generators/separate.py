@@ -18,7 +18,7 @@ from mmaproof.verification.search import steer
 FRESH, CHILDREN = 32, 768
 """Random rows of each distribution, and rows bred from the pool, in one generation."""
 POOL, ALIKE = 128, 16
-"""Rows that are kept from one generation to the next, and at most so many of them that separate the same pairs."""
+"""Rows that are kept from one generation to the next, and at most N of them that separate the same pairs."""
 
 STRIPPED, SIMPLEST, IDLE = 256, 8, 10
 """Simpler rows that are tried at once, the simplest that are kept, and how often in a row none may be simpler."""

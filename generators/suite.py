@@ -32,7 +32,7 @@ from mmaproof.verification.stored import store_witness, stored_witness
 ROWS = 60_000
 """The most operand sets that are tried to find one vector that separates everything."""
 CANDIDATES = 2
-"""Of so many vectors that do, the one that simplifies best is taken."""
+"""Of N vectors that do, the one that simplifies best is taken."""
 
 
 class EquivalentSeparatedError(RuntimeError):

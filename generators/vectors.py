@@ -146,7 +146,7 @@ def parse_vector(line: str) -> Vector:
     a, b, c, d = formats
     scale_format = find_format(_text(record, "scale_format")) if "scale_format" in record else None
     if scale_format is not None and not scale_format.is_of_scales:
-        raise InputError(f"'scale_format': {scale_format.name} is no format of scales")
+        raise InputError(f"'scale_format': {scale_format.name} is not a format of scales")
     scales = [() if scale_format is None else _patterns(record, n, scale_format) for n in ("scale_a", "scale_b")]
     operands = Operands(_patterns(record, "a", a), _patterns(record, "b", b), c.parse(_text(record, "c")), *scales)
     if len(operands.a) != len(operands.b) or not operands.a:
@@ -156,9 +156,9 @@ def parse_vector(line: str) -> Vector:
         raise InputError("'outputs' maps each design's name to its d in hexadecimal")
     tags, seed = record.get("tags", []), record.get("seed")
     if not isinstance(tags, list) or not all(isinstance(x, str) for x in tags):
-        raise InputError("'tags' is no list of texts")
+        raise InputError("'tags' is not a list of texts")
     if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool)):
-        raise InputError("'seed' is no whole number")
+        raise InputError("'seed' is not an integer")
     notes = {n: str(record.get(n, "")) for n in ("why", "origin", "version")}
     return Vector(
         operands,

@@ -48,7 +48,7 @@ exit:
 def tile_source(mnemonic: str, rows: int = 1, columns: int = 1, words: int = WORDS) -> str:
     """Return LLVM IR of ``run``, which multiplies tiles of ``rows`` of A and ``columns`` of B, and adds to those of D.
 
-    A row of A and a column of B have so many ``words`` of 32 bits: the tiles are configured to that K.
+    A row of A and a column of B have N ``words`` of 32 bits: the tiles are configured to that K.
 
     Each tile of A and of B has all elements of k. The tiles of A, of B (a row of words for each word of A), and of D
     follow each other.

@@ -140,7 +140,7 @@ class CpuInstruction:
         return d[: len(batch)]
 
     def compiled(self, mnemonic: str, words: int) -> Compiled:
-        """Return one of ``mnemonics``, compiled for this process (once), of so many words of 32 bits of a.
+        """Return one of ``mnemonics``, compiled for this process (once), of N words of 32 bits of a.
 
         Raises TargetUnavailable as ``require``.
         """

@@ -84,7 +84,7 @@ def recordings_in(folder: Path) -> list[Path]:
 def decide(recordings: Iterable[Path], rows: int | None = None) -> dict[str, RowDecision]:
     """Return what ``recordings`` decide, by row of the catalogue; of each the first ``rows`` rows, None for all.
 
-    Raises InputError for a file that is no recording, and for one that is of no design of the catalogue.
+    Raises InputError for a file that is not a recording, and for one that is of no design of the catalogue.
     """
     found: dict[str, RowDecision] = {}
     for path in recordings:

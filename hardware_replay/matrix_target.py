@@ -61,5 +61,5 @@ class MatrixTarget(Protocol):
     def multiply(self, product: Product, a: Patterns, b: Patterns) -> Patterns:
         """Return the patterns of ``a @ b``, both given as patterns.
 
-        Raises InputError where what comes back is no such matrix, TargetUnavailable where nothing does.
+        Raises InputError where what comes back is not such a matrix, TargetUnavailable where nothing does.
         """

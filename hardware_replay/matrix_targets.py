@@ -182,7 +182,7 @@ class RecordedProduct:
         formats = {f"{name} of {self.name}": fmt for name, (_, fmt) in arrays.items()}
         ways = candidates(columns, formats, frozenset())
         if len(ways) > 1:
-            raise InputError(f"{self.name}: whole numbers may be numbers or bit patterns: write patterns as 0x...")
+            raise InputError(f"{self.name}: integers may be numbers or bit patterns: write patterns as 0x...")
         return {n: np.ascontiguousarray(x) for n, x in zip(arrays, next(iter(ways.values())).values(), strict=True)}
 
 
@@ -243,7 +243,7 @@ def _function(text: str, name: str) -> Callable[..., Any]:
             raise InputError(f"{text!r}: {module_name} has no {path}")
         found = getattr(found, part)
     if not callable(found):
-        raise InputError(f"{text!r}: {path} of {module_name} is no function")
+        raise InputError(f"{text!r}: {path} of {module_name} is not a function")
     function: Callable[..., Any] = found
     return function
 

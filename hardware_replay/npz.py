@@ -103,7 +103,7 @@ def _read_header(stream: IO[bytes], size: int, whence: str) -> ArrayHeader:
     """Return what an array of ``size`` bytes in all says of itself, after a check that all of its bytes are there."""
     start = stream.read(8)
     if start[:6] != MAGIC or start[6] not in _LENGTHS:
-        raise InputError(f"{whence} is no array in the format of NumPy")
+        raise InputError(f"{whence} is not an array in the format of NumPy")
     form = _LENGTHS[start[6]]
     (length,) = struct.unpack(form, stream.read(struct.calcsize(form)))
     if length > _LONGEST_HEADER:

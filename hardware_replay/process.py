@@ -63,7 +63,7 @@ class ProcessTarget:
 
     @property
     def designs(self) -> tuple[Design, ...]:
-        """No design: the process is told what is asked for, and may be anything."""
+        """No design: the process is told the interface, and may be anything."""
         return ()
 
     def design_of(self, rows: Rows) -> None:
@@ -219,7 +219,7 @@ class _Exchange:
             self.d[self.answered] = d.parse(text)
         except InputError:
             allowed = f"0x and up to {d.hex_digits} hexadecimal digits, at most {d.hex((1 << d.bits) - 1)}"
-            raise InputError(f"'d' is no bit pattern of {d.name} ({allowed})") from None
+            raise InputError(f"'d' is not a bit pattern of {d.name} ({allowed})") from None
         self.answered += 1
         self._moved = time.monotonic()
 

@@ -57,7 +57,7 @@ class Provenance:
         for name in (x.name for x in fields(self)):
             value = getattr(self, name)
             if name in ("k", "rows"):
-                good, wanted = is_count(value), "a whole number of at most 63 bits"
+                good, wanted = is_count(value), "an integer of at most 63 bits"
             elif name in ("operands", "further"):
                 good, wanted = isinstance(value, Mapping), "an object"
             else:
@@ -71,7 +71,7 @@ class Provenance:
             except InputError as error:
                 raise InputError(f"{name}: {error}") from None
             if name == "scale_format" and not fmt.is_of_scales:
-                raise InputError(f"scale_format: {fmt.name} is no format of scales")
+                raise InputError(f"scale_format: {fmt.name} is not a format of scales")
         if self.k < 1:
             raise InputError("k is 0: a dot product has at least one element")
 
@@ -132,7 +132,7 @@ def parse_provenance(text: str) -> Provenance:
         raise InputError("not a JSON object")
     layout = record.pop("layout", None)
     if not is_count(layout) or layout < 1:
-        raise InputError(f"layout is {_shortened(layout)}: a whole number from 1 on is needed")
+        raise InputError(f"layout is {_shortened(layout)}: an integer from 1 on is needed")
     if layout > LAYOUT:
         writer = _shortened(record.get("version") or "(no version)").strip("'")
         raise InputError(
@@ -151,14 +151,14 @@ def now() -> str:
 
 
 def is_count(value: object) -> TypeGuard[int]:
-    """Return whether ``value`` is a count as files may have it: a whole number from 0 on, of at most 63 bits."""
+    """Return whether ``value`` is a count as files may have it: an integer from 0 on, of at most 63 bits."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63
 
 
 def _finite(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
-        raise ValueError(f"{text} is no finite number")
+        raise ValueError(f"{text} is not a finite number")
     return value
 
 

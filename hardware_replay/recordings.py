@@ -81,7 +81,7 @@ def _info(folder: Path, entry: dict[str, Any], source: str) -> RecordingInfo:
 def _count(entry: dict[str, Any], name: str) -> int:
     value = entry[name]
     if not is_count(value):
-        raise TypeError(f"{name} is {value!r}: a whole number is needed")
+        raise TypeError(f"{name} is {value!r}: an integer is needed")
     return value
 
 
@@ -122,7 +122,7 @@ def read_recording(path: Path) -> Answers:
         scale_format=formats[-1] if scales else None,
         design=stated.design,
     )
-    with suppress(DesignError):  # a name that is not in this catalogue is no contradiction
+    with suppress(DesignError):  # a name that is not in this catalogue is not a contradiction
         answers.check_formats(find_design(stated.design or ""))
     return answers
 
@@ -222,7 +222,7 @@ def _about(file: NpzFile) -> str:
 
 
 def _check_shapes(file: NpzFile, stated: Provenance, names: Sequence[str], whence: str) -> None:
-    """Raise InputError where the arrays called ``names`` are no patterns, or their shapes are not those stated."""
+    """Raise InputError where the arrays called ``names`` are not patterns, or their shapes are not those stated."""
     path, headers = Path(file.path), {name: file.header(name) for name in names}
     for name, header in headers.items():
         if header.dtype.kind != "u":

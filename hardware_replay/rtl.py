@@ -1,4 +1,4 @@
-"""A target that is somebody's RTL: the netlist that Yosys makes of a UNIT.toml, run on arrays or as native code."""
+"""A target that is user RTL: the netlist that Yosys makes of a UNIT.toml, run on arrays or as native code."""
 
 from __future__ import annotations
 

@@ -218,7 +218,7 @@ class UnpackedArray:
 def unpacked_array(unit: RtlUnit, port: str, width: int) -> UnpackedArray | None:
     """Return how an unpacked port of the top module is declared; None if the port is packed.
 
-    Raises InputError for an unpacked port that is no row of operands.
+    Raises InputError for an unpacked port that is not a row of operands.
     """
     dimensions = unpacked_dimensions(unit.file.folder, unit.file.sources, unit.file.top, port)
     if not dimensions:
@@ -232,4 +232,6 @@ def unpacked_array(unit: RtlUnit, port: str, width: int) -> UnpackedArray | None
         named = re.search(rf"\b{re.escape(port)}\b", text) is not None
         if named and width % formats[operand].bits == 0 and len(dimensions) == 1 and descends is not None:
             return UnpackedArray(width // formats[operand].bits, descends)
-    raise InputError(f"port {port} is an unpacked array that is no list of operands: no test bench is written for it")
+    raise InputError(
+        f"port {port} is an unpacked array that is not a list of operands: no test bench is written for it"
+    )

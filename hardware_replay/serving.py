@@ -121,7 +121,7 @@ class Conversation:
         return _Row(self._line, texts)
 
     def _batch(self, rows: Sequence[_Row]) -> OperandBatch | None:
-        """Return the operands of ``rows``; None where a text is no fixed-width pattern."""
+        """Return the operands of ``rows``; None where a text is not a fixed-width pattern."""
         if not rows:
             return None
         columns: dict[str, Patterns] = {}

@@ -213,7 +213,7 @@ def _is_file(text: str) -> bool:
 
 def _recording(source: str, wanted: Wanted = NOTHING_SAID, more: tuple[str, ...] = ()) -> Target:
     target = RecordingTarget(source, wanted, more)
-    _ = target.answers  # a file that cannot be read is no target
+    _ = target.answers  # a file that cannot be read is not a target
     return target
 
 

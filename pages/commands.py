@@ -66,7 +66,7 @@ def recorded_answers() -> dict[str, dict[str, Any]]:
 
 
 def commands() -> list[Described]:
-    """Return every command that is no group, in the order of `mmaproof --help`."""
+    """Return every command that is not a group, in the order of `mmaproof --help`."""
     return [Described(x) for x in command_tree().walk() if x.path and not x.commands]
 
 

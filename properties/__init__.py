@@ -1,1 +1,1 @@
-"""Questions about designs: what is asked, for which operands, and what a witness means."""
+"""Questions about designs: the claim, its operands, and what a witness means."""

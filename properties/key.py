@@ -79,7 +79,7 @@ class _Data:
                 held = {f.name: self._plain(getattr(value, f.name), around) for f in fields(value)}
                 record = {self._name(type(value)): held}
             case _:
-                raise TypeError(f"{value!r} is no plain data")
+                raise TypeError(f"{value!r} is not plain data")
         return record
 
     def _name(self, kind: type) -> str:

@@ -78,7 +78,7 @@ class QuestionVerdict(Verdict[Operands]):
         if isinstance(self.proof, (Joined, Recalled, type(None))):
             return
         if not is_theorem(self.proof):
-            raise ValueError(f"{self.proof!r} is no theorem: a kernel makes them")
+            raise ValueError(f"{self.proof!r} is not a theorem: a kernel makes them")
         if self.proof.root is not self.question.formula.violation:
             raise ValueError("the theorem is of another question")
 
@@ -96,7 +96,7 @@ class Ask(Protocol):
     """A function that answers the questions of a property within the limits that were set."""
 
     def __call__(self, question: Question, what: str, /) -> QuestionVerdict:
-        """Answer ``question``. ``what`` says in a few words what is asked."""
+        """Answer ``question``. ``what`` describes the question in a few words."""
 
     def largest(
         self, question: Question, measure: Callable[[OperandBatch], npt.NDArray[np.float64]]

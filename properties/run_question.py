@@ -85,7 +85,7 @@ class RunQuestion(Question):
         return ((self.design, operands),)
 
     def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
-        """Return what the question assumes of the operands beside the preconditions. By default it is nothing."""
+        """Return what the question assumes of the operands besides the preconditions. By default it is nothing."""
         return algebra.truth(True)
 
     def finite(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:

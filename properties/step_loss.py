@@ -419,7 +419,7 @@ def _kept_lemmas(design: Design, which: str, total: FusedSum[Any, Any]) -> Itera
 
 
 def _conversion(name: str, total: FusedSum[Any, Any], rules: Rules) -> Iterator[Lemma]:
-    # overflow is excluded where the lemmas are used, and what a unit makes of it is no error of rounding
+    # overflow is excluded where the lemmas are used, and what a unit makes of it is not an error of rounding
     for lemma in conversion_errors(rules.unclamped, total, up_to_largest=True):
         lemma.name = f"{lemma.name} ({name})"
         yield lemma

@@ -3,7 +3,7 @@
 Every operation of PyTorch comes down to operators of the library ``aten``. Those in ``EMULATED`` are matrix products
 and run on a design. An operator whose name speaks of a product, and which is not among them, is refused, because what
 it sums in which order is not known (``refusal``). So a product that a later release of PyTorch adds is refused until
-somebody has looked at it. Everything else passes: it has no sums of products, or none that a matrix unit is used for
+someone has looked at it. Everything else passes: it has no sums of products, or none that a matrix unit is used for
 (elementwise operations, reductions, normalisations, embeddings, Fourier transforms).
 """
 
@@ -221,7 +221,7 @@ def refused_operators() -> Sequence[Any]:
 
 @cache
 def refusal(op: Any) -> str | None:
-    """Return why an operator that is no matrix product of ``EMULATED`` does not run, or None if it may."""
+    """Return why an operator that is not a matrix product of ``EMULATED`` does not run, or None if it may."""
     library = op.namespace
     if library not in _KNOWN_LIBRARIES:
         return (

@@ -133,7 +133,7 @@ class emulating:  # noqa: N801 - read as a word in a with statement, like torch.
 
     * ``cast``: None raises for operands of other types than the designs'; "nearest" rounds them to the formats of the
       first design; "scaled" first multiplies each matrix by a power of two that uses the format's range.
-    * ``promote_every``: after so many elements of k the sum leaves the unit and is added in fp32 (or fp64) outside
+    * ``promote_every``: after N elements of k the sum leaves the unit and is added in fp32 (or fp64) outside
       it. None: never.
     * ``c_outside``: bias and c are added outside the unit, in d's format, as the epilogue of a GEMM library does. By
       default they enter the unit as c.

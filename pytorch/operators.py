@@ -137,7 +137,7 @@ def matmul(
 
     * ``cast``: "nearest" rounds operands of other types to the design's, "scaled" first multiplies each matrix by a
       power of two that uses the format's range; None raises instead.
-    * ``promote_every``: after so many elements of k the sum leaves the unit and is added in fp32 (or fp64) outside
+    * ``promote_every``: after N elements of k the sum leaves the unit and is added in fp32 (or fp64) outside
       it. None: never.
     * ``c_outside``: c is added outside the unit, rounded to nearest in d's format. With ``promote_every`` and with
       ``cast="scaled"`` it always is.
@@ -146,7 +146,7 @@ def matmul(
       rounded to that design's format, with ``cast="scaled"`` after scaling.
 
     Raises EmulationError or OperandError where tensors do not fit, DesignError for an unknown design or one that does
-    not allow what is asked.
+    not allow the request.
     """
     found = named(design)
     recipe = Recipe(found, cast_of(cast), promotion_of(promote_every), flag("c_outside", c_outside))

@@ -34,7 +34,7 @@ class Recipe:
             raise DesignError(f"promote_every and the plan {self.design.name}: a plan says where sums leave the unit")
         if self.promote_every < 0 or self.promote_every % self.design.k:
             raise DesignError(
-                f"promote_every = {self.promote_every} is no multiple of the K = {self.design.k} of "
+                f"promote_every = {self.promote_every} is not a multiple of the K = {self.design.k} of "
                 f"{self.design.base_name}: a sum leaves the unit between two instructions"
             )
         if self.promote_every and self.design.d_format.name not in {"fp32", "fp64"}:
@@ -83,7 +83,7 @@ def product(
     """Return ``c + a @ b`` of shape (..., M, N) as the recipe's design computes it, in the type of d.
 
     ``a`` is (..., M, K), ``b`` (..., K, N), and ``c`` broadcasts to (..., M, N); None means +0. The scales of a design
-    that has them are (..., M, blocks) and (..., blocks, N). A K above the instruction's that is no multiple of it is
+    that has them are (..., M, blocks) and (..., blocks, N). A K above the instruction's that is not a multiple of it is
     padded with +0. As many threads compute as PyTorch uses. Raises EmulationError and what mmaproof.matmul raises.
     """
     for name, tensor in (("a", a), ("b", b), ("c", c), ("scale_a", scale_a), ("scale_b", scale_b)):

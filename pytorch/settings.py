@@ -1,4 +1,4 @@
-"""What a user names beside the tensors of a product, checked before anything runs."""
+"""What a user names besides the tensors of a product, checked before anything runs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def named(design: Design | Plan | str) -> Multiplier:
         return _found_again(Planned(design))
     if not isinstance(design, Design):
         raise DesignError(
-            f"{design!r} is no design: give the name of one, as `mmaproof list designs` lists them, or what "
+            f"{design!r} is not a design: give the name of one, as `mmaproof list designs` lists them, or what "
             "find_design returns, or a plan"
         )
     if find(design.name) != design:

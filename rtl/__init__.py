@@ -1,4 +1,4 @@
-"""Somebody's RTL as a design: Yosys elaborates it, and its netlist becomes a step.
+"""User RTL as a design: Yosys elaborates it, and its netlist becomes a step.
 
 ``read_unit`` reads a UNIT.toml, which names sources, the top module, and the ports that are operands.
 """

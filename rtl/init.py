@@ -212,7 +212,7 @@ def _number_format(operand: str, ports: Sequence[Port], declared: Mapping[str, s
 
 
 def _other(found: _Map, module: Module, port: Port) -> None:
-    """Guess what an input is that is no operand."""
+    """Guess what an input is that is not an operand."""
     clocks = {bit for cell in module.cells for bit in cell.inputs.get("CLK", ())}
     reset = _RESET.fullmatch(port.name)
     if len(port.bits) == 1 and (clocks.intersection(port.bits) or _CLOCK.fullmatch(port.name)):
@@ -330,5 +330,5 @@ def _latency(unit: UnitFile, module: Module, found: _Map) -> str:
 def checked_top(top: str) -> str:
     """Return the name of a module. Raises InputError for what is none."""
     if not top.isidentifier():
-        raise InputError(f"--top {top}: is no name of a module")
+        raise InputError(f"--top {top}: is not a name of a module")
     return top

@@ -1,4 +1,4 @@
-"""What of a netlist is the same for all operands, once ports are tied: constants, and nets that are other nets.
+"""Constant propagation through a netlist with tied ports: constants, and nets that equal other nets.
 
 Cells are computed by the rules of ``smt/semantics/cells.py`` over words that are known or not. So a multiplexer whose
 select bit is a tied enable is a wire, so is a latch that a tied enable keeps open, and a register that always loads a

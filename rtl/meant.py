@@ -55,7 +55,7 @@ def read_whole(path: str | Path) -> tuple[RtlUnit, Design | None]:
 def in_one_pass(unit: Design, design: Design) -> Design:
     """Return what one pass of a unit is held against: one step of a design whose instruction is several of them.
 
-    A design that is no chain of such steps is returned as it is.
+    A design that is not a chain of such steps is returned as it is.
     """
     if unit.k == design.step.L != design.k:
         return design.one_step()

@@ -74,7 +74,7 @@ def read_module(name: str, netlist: Netlist, most_cells: int = MOST_CELLS) -> Mo
     held = netlist.module
     if len(held["cells"]) > most_cells:
         raise InputError(
-            f"{name} has {len(held['cells'])} cells, and at most {most_cells} are taken: a proof about so many would "
+            f"{name} has {len(held['cells'])} cells, and at most {most_cells} are taken: a proof about N would "
             "not end; give a smaller unit as top module"
         )
     reader = _Reader(held)

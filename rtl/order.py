@@ -22,7 +22,7 @@ def input_bits(cell: Cell) -> Iterable[Bit]:
 
 
 def in_order(module: Module, drivers: Mapping[Bit, int], registers: Collection[int]) -> list[int]:
-    """Return the cells that are no registers, each after those that drive it; those of loops are left out."""
+    """Return the cells that are not registers, each after those that drive it; those of loops are left out."""
     waits: dict[int, int] = {}
     readers: dict[int, list[int]] = {}
     for number, cell in enumerate(module.cells):

@@ -45,7 +45,9 @@ def bits_of(expression: str, ports: Mapping[str, Port], where: str, *, result: b
         return tuple("1" if number >> i & 1 else "0" for i in range(width))
     found = _SLICE.fullmatch(text)
     if found is None:
-        raise InputError(f"{where}: {expression!r} is no port, slice or concatenation, such as a[15:0] or {{x[3], y}}")
+        raise InputError(
+            f"{where}: {expression!r} is not a port, slice or concatenation, such as a[15:0] or {{x[3], y}}"
+        )
     name = found["name"].strip()
     if text in ports:  # an element of an array of registers is a register with brackets in its name
         return ports[text].bits
@@ -80,14 +82,14 @@ def _parts(text: str) -> list[str]:
 
 
 def constant_of(value: int | str, width: int, where: str) -> int:
-    """Return the value to which so many bits are tied. Raises InputError for a text or a width that does not fit."""
+    """Return the value to which N bits are tied. Raises InputError for a text or a width that does not fit."""
     if isinstance(value, int):
         if value >> width:
             raise InputError(f"{where}: {value} does not fit {width} bits")
         return value
     found = _CONSTANT.fullmatch(value)
     if found is None:
-        raise InputError(f"{where}: {value!r} is no constant such as 3'b001 or 8'h1f")
+        raise InputError(f"{where}: {value!r} is not a constant such as 3'b001 or 8'h1f")
     try:
         number = int(found["digits"].replace("_", ""), _BASES[found["base"].lower()])
     except ValueError as problem:

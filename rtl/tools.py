@@ -70,7 +70,7 @@ def run_tool(
         if too_many:
             raise InputError(
                 f"{unit.path}: {unit.top} has {too_many[1]} cells, and more than {too_many[2]} are not even optimised: "
-                "a proof about so many would not end; give a smaller unit as top module"
+                "a proof of that size would not end; give a smaller unit as top module"
             )
         if errors:
             raise InputError(f"{unit.path}: " + "; ".join(errors))

@@ -88,7 +88,7 @@ class RtlUnit:
     def circuit(self) -> Circuit:
         """The circuit of its design."""
         if not isinstance(self.design.step, NetlistStep):
-            raise TypeError(f"{self.design.name} is no netlist")
+            raise TypeError(f"{self.design.name} is not a netlist")
         return self.design.step.circuit
 
 
@@ -485,8 +485,8 @@ def _check_complete(file: UnitFile, module: Module, inputs: Mapping[str, Bits], 
         if port.direction == "input" and port.name not in clock and missing:
             what = port.name if len(missing) == len(port.bits) else f"{port.name}[{port.index(missing[0])}]"
             raise InputError(
-                f"{file.path}: input {what} ({len(port.bits)} bit{'s' * (len(port.bits) != 1)}) is no operand: map it "
-                "under [ports], tie it under [tied], or list it as free, if it must not matter"
+                f"{file.path}: input {what} ({len(port.bits)} bit{'s' * (len(port.bits) != 1)}) is not an operand: "
+                "map it under [ports], tie it under [tied], or list it as free, if it must not matter"
             )
 
 

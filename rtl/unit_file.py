@@ -30,7 +30,7 @@ VHDL = (".vhd", ".vhdl")
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The clock of a unit: of a pipeline with so many registers on each path, or of so many passes."""
+    """The clock of a unit: of a pipeline with N registers on each path, or of N passes."""
 
     port: str
     latency: int | Mapping[str, int | tuple[int, ...]] | None = None
@@ -164,7 +164,7 @@ class _Reader:
             if not isinstance(value, str | int):
                 raise self.wrong(key, f"a number or a text is expected, not {value!r}")
             if not key.isidentifier():
-                raise self.wrong(key, "is no name of Verilog")
+                raise self.wrong(key, "is not a name of Verilog")
             found[key] = str(int(value)) if isinstance(value, int) else value
         return found
 
@@ -184,7 +184,7 @@ class _Reader:
         if top is None:
             raise self.wrong("top", "the name of the top module is needed")
         if not top.isidentifier():
-            raise self.wrong("top", f"{top!r} is no name of a module")
+            raise self.wrong("top", f"{top!r} is not a name of a module")
         formats = self.table("formats")
         formats.only(*FORMATS)
         return UnitFile(
@@ -258,7 +258,7 @@ class _Reader:
         found = Clock(str(port), latency, self.number("cycles", 1), self.text("reset"), reset_value, held)
         for operand in held:
             if operand not in OPERANDS or operand == "d":
-                raise self.wrong("held", f"{operand} is no operand; operands are {', '.join(_GIVEN)}")
+                raise self.wrong("held", f"{operand} is not an operand; operands are {', '.join(_GIVEN)}")
         if held and found.latency is None:
             raise self.wrong("held", "with cycles all operands are held: state latency, or leave held out")
         if port is None:

@@ -64,7 +64,7 @@ def _backend(name: str, what: str) -> Backend:
         return Backend(name)
     except ValueError:
         allowed = ", ".join(Backend)
-        raise InputError(f"{what} = {name!r} is no backend: one of {allowed}, or none for the fastest") from None
+        raise InputError(f"{what} = {name!r} is not a backend: one of {allowed}, or none for the fastest") from None
 
 
 def note_once(about: str, text: str) -> None:

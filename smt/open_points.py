@@ -100,7 +100,7 @@ class OpenPoints:
 
 
 def sample(count: int, most: int) -> npt.NDArray[np.intp]:
-    """Return which of so many things are looked at: all, or ``most`` of them (one at least) at equal distances."""
+    """Return which of N things are looked at: all, or ``most`` of them (one at least) at equal distances."""
     return np.unique(np.linspace(0, count - 1, min(count, max(most, 1))).astype(np.intp))
 
 

@@ -103,7 +103,7 @@ class DifferingNet:
         place = f" ({self.place})" if self.place else ""
         what = ", ".join(x for x in (self.signal, self.relation) if x)
         if self.share < 1:
-            what += f"; elsewhere so on {min(99.9, 100 * self.share):.3g} % of samples"
+            what += f"; equal to it on {min(99.9, 100 * self.share):.3g} % of samples"
         values = f"model 0x{self.expected:0{digits}x} ({what}), RTL 0x{self.returned:0{digits}x}"
         return f"net {self.net}{place} differs: {values}"
 
@@ -119,7 +119,7 @@ def differing_nets(
     """
     model, step = find_design(model), netlist.step
     if not isinstance(step, NetlistStep):
-        raise DesignError(f"{netlist.name} is no netlist: the design of a unit of RTL is needed")
+        raise DesignError(f"{netlist.name} is not a netlist: the design of a unit of RTL is needed")
     circuit = step.circuit
     if len(witness) > netlist.k:
         return ()

@@ -111,7 +111,9 @@ def cluster(address: str) -> Iterator[tuple[Pool, int]]:
         get_address_host_port(address)
         client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (ValueError, TypeError) as error:  # TypeError: of a tls address without a certificate
-        raise InputError(f"{address!r} is no address of a dask scheduler such as tcp://HOST:8786: {error}") from error
+        raise InputError(
+            f"{address!r} is not an address of a dask scheduler such as tcp://HOST:8786: {error}"
+        ) from error
     except OSError as error:
         raise ClusterNotReachable(f"target not reachable: no dask scheduler answers at {address}: {error}") from error
     with client:

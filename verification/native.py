@@ -219,7 +219,7 @@ class _Decision:
                 yield row
 
     def _rows(self, count: int, rng: np.random.Generator) -> Iterator[Row]:
-        """Yield extreme rows and so many rows of every distribution, those that meet the precondition."""
+        """Yield extreme rows and N rows of every distribution, those that meet the precondition."""
         yield from self._meant(self._extremes())
         for distribution in DISTRIBUTIONS:
             batch = draw(distribution, self.lowered.design, count, self.lowered.length, rng)

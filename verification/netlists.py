@@ -1,4 +1,4 @@
-"""How it is decided whether somebody's netlist computes a design: cubes for witnesses, and a proof net by net."""
+"""How it is decided whether a user netlist computes a design: cubes for witnesses, and a proof net by net."""
 
 from __future__ import annotations
 

@@ -21,11 +21,11 @@ from mmaproof.designs.operands import OperandBatch
 from mmaproof.properties.question import Question
 
 _LONG, _PARTS = 64, (64, 8, 2)
-"""From so many products on, a witness is cut in so many parts first, the smallest of which come first."""
+"""From N products on, a witness is cut in N parts first, the smallest of which come first."""
 _PRODUCTS = 256
 """The most products in the witnesses that are simplified to show the simplest. At least one witness is."""
 _FEW = 2
-"""Up to so many products are kept alone."""
+"""Up to N products are kept alone."""
 _PRODUCTS_AT_ONCE, _LEAST_AT_ONCE = 1 << 14, 16
 """How many products the trials of one witness have that are evaluated at once, and the least number of such trials."""
 

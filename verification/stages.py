@@ -47,7 +47,7 @@ def by_stages(
 def sample_models(
     question: Question, design: Design, seed: int, *, unconditionally: bool = False, rows: int = ROWS
 ) -> list[Mapping[str, int]]:
-    """Return so many operands of every distribution, those that meet the preconditions, as symbol name -> value."""
+    """Return N operands of every distribution, those that meet the preconditions, as symbol name -> value."""
     rng = np.random.default_rng(seed)
     count = sum(n for _, _, n in question.columns())
     names = [symbol.symbol_name() for symbol in question.formula.symbols[:count]]

@@ -61,7 +61,7 @@ def store_proof(store: Path | None, found: QuestionVerdict) -> None:
     """Keep that a question is proved, if one solver answered all of its queries. Other verdicts are not kept."""
     if store is None or found.status is not Status.PROVED or found.solver is None or found.stored is not None:
         return
-    # lemmas that are not all proved are no part of the proof
+    # lemmas that are not all proved are not part of the proof
     lemmas = found.lemmas if all(x.status is Status.PROVED for x in found.lemmas) else ()
     key = found.question.own_key
     if key is None or any(x.solver != found.solver for x in lemmas):

@@ -47,7 +47,7 @@ from mmaproof.verification.stored import store_proof, store_witness, stored_proo
 AT_ONCE = 0.1
 """Seconds for which a question about several runs is asked in one piece before it is taken apart as well."""
 LEMMAS_ALONE = 0.5
-"""Seconds of lemmas, for each 64 products, after which the whole question is asked beside them. To build its formula
+"""Seconds of lemmas, for each 64 products, after which the whole question is asked in parallel. To build its formula
 takes about a tenth of this."""
 LEAST_SIMPLIFICATION = 1.0
 """Seconds for which a witness is simplified even where the time limit has passed."""
@@ -79,11 +79,11 @@ class Case:
     lead: str = ""
     """where a proof failed, for whoever looks for the reason"""
     outer: Case | None = None
-    """the question of whose answer this one is a part"""
+    """the question whose answer contains this one"""
     began: float | None = None
     """when a part of the question was asked first"""
     rival: Rival | None = None
-    """the whole question, once it is asked beside its parts"""
+    """the whole question, once it is asked in parallel with its parts"""
 
     @property
     def seconds(self) -> float:
@@ -127,12 +127,12 @@ class Case:
         return self.rival
 
     def end(self) -> None:
-        """End what is asked about the whole question."""
+        """End the queries about the whole question."""
         if self.rival is not None:
             self.rival.end()
 
     def alone(self, now: float) -> float:
-        """Return for how many seconds from ``now`` on the whole question is not yet asked beside its parts."""
+        """Return for how many seconds from ``now`` on the parts of the question are asked without the whole."""
         self.began = now if self.began is None else self.began
         return self.began + LEMMAS_ALONE * max(1.0, self.question.k / 64) - now
 
@@ -274,7 +274,7 @@ def random_search(case: Case) -> QuestionVerdict | None:
 
 
 def extremes(case: Case) -> QuestionVerdict | None:
-    """Try what random operands do not reach: the ends of the registers of somebody's netlist, and small products."""
+    """Try what random operands do not reach: the ends of the registers of a user netlist, and small products."""
     batch: OperandBatch | None = None
     pair = _compared(case.question)
     if netlist_and_model(case.question) is not None:
@@ -356,7 +356,7 @@ def other_questions(case: Case) -> QuestionVerdict | None:
 
 
 def one_moment(case: Case) -> QuestionVerdict | None:
-    """Ask the solver about several runs in one piece, and wait a moment. It goes on beside the lemmas then."""
+    """Ask the solver about several runs in one piece, and wait a moment. It continues in parallel with the lemmas."""
     if not case.question.compares_runs:
         return None
     began = time.monotonic()
@@ -379,12 +379,12 @@ def single_product(case: Case) -> QuestionVerdict | None:
 
 
 def first_cubes(case: Case) -> QuestionVerdict | None:
-    """Ask about somebody's netlist in a few cubes, each for a moment."""
+    """Ask about a user netlist in a few cubes, each for a moment."""
     return _by_cubes(case, FIRST_CUBES, CUBE_AT_ONCE)
 
 
 def cubes(case: Case) -> QuestionVerdict | None:
-    """Ask about somebody's netlist in all cubes, within half of the time that is left."""
+    """Ask about a user netlist in all cubes, within half of the time that is left."""
     return _by_cubes(case, None, case.limits.seconds / 2)
 
 
@@ -407,7 +407,7 @@ def _by_cubes(case: Case, count: int | None, seconds: float) -> QuestionVerdict 
 
 
 def nets(case: Case) -> QuestionVerdict | None:
-    """Prove net by net that somebody's netlist computes a design."""
+    """Prove net by net that a user netlist computes a design."""
     pair = netlist_and_model(case.question)
     if pair is None or not isinstance(case.question, Equivalence):
         return None

@@ -57,7 +57,7 @@ class Benchmark:
 
     @property
     def is_a_formula(self) -> bool:
-        """Whether there is something to solve: a formula that is no constant, and not too large for a file."""
+        """Whether there is something to solve: a formula that is not a constant, and not too large for a file."""
         return self.query.nodes[-1].operator != CONST and len(self.query.nodes) <= LARGEST
 
     @property
@@ -136,7 +136,7 @@ def of_equivalences(designs: Sequence[Design]) -> Iterator[Benchmark]:
 
 
 def _other_values(design: Design, name: str) -> list[str]:
-    """Return values that a parameter of a design does not have, as texts: of an integer those beside its value."""
+    """Return values that a parameter of a design does not have, as texts: of an integer those other than its value."""
     if name not in design.settings:
         return []
     held, values = design.settings[name], DEFINITIONS[name].values

@@ -41,7 +41,9 @@ def compare(
         option("--second-unit DESIGN", "That of the second algorithm, if it is another."),
     ] = None,
     question: QuestionOptions = QUESTION,
-    by: Annotated[str, option("--by FACTOR", "Ask for an error at least so many times as large: 8, 3/2.")] = "1",
+    by: Annotated[
+        str, option("--by FACTOR", "Ask whether the error can be at least FACTOR times larger: 8, 3/2.")
+    ] = "1",
     errors: Annotated[
         bool, option("--errors", "Of plans: ask for the larger error, not whether their bits are equal.")
     ] = False,
@@ -52,7 +54,7 @@ def compare(
 
     Two plans are compared bit for bit; with --errors, and algorithms always, by their absolute errors against the exact
     result. An algorithm and a plan of narrower operands are compared by their errors, too: the plan gets the operands
-    rounded to nearest. For errors operands are finite and their exact result is no larger than the largest number of
+    rounded to nearest. For errors operands are finite and their exact result is not larger than the largest number of
     the result's format. Exit status 1: they differ, or the error of the first is larger, on the operands shown; 0:
     equal, or never larger (proved); 3: unknown or vacuous.
     """
@@ -154,7 +156,7 @@ def print_comparison(done: ErrorComparison, answer: ErrorsCompared, explain: boo
     factor = "" if done.question.by == 1 else f", {done.question.by} times as large at least"
     own = first.label if first.unit == second.unit else first.title
     say(f"{done.verdict}: the error of {own} against that of {second.title}{factor}")
-    say_decided(answer, [first.unit, second.unit], f"the error of {first.label} is no larger", whole=explain)
+    say_decided(answer, [first.unit, second.unit], f"the error of {first.label} is not larger", whole=explain)
     if not answer.witness:
         return
     for line in operand_lines(answer.witness):

@@ -85,7 +85,7 @@ def error(
     as_csv: Annotated[Path | None, option("--csv FILE", "Write the errors as comma-separated values.")] = None,
     json: Json = False,
 ) -> int:
-    """Measure the errors of algorithms or of plans on random matrices, beside a bound that is proved.
+    """Measure the errors of algorithms or of plans on random matrices, and compare them with a bound that is proved.
 
     Rows of A and columns of B are drawn, and their elements of C = A B computed as the algorithm does on the unit. The
     bound of an algorithm, and of a plan beside one, holds for all operands of the sizes that are said. That of plans

@@ -1,1 +1,1 @@
-"""`mmaproof rtl`: somebody's RTL, run, checked and proved equal to a design."""
+"""`mmaproof rtl`: user RTL, run, checked and proved equal to a design."""

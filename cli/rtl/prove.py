@@ -86,7 +86,7 @@ class Proof:
 
     @property
     def when(self) -> list[str]:
-        """What a proof rests on beside the sources and the tools."""
+        """What a proof rests on besides the sources and the tools."""
         question, unit = self.answer.question, self.unit.design
         conditions = [*unit.conditions, *(str(x) for x in question.where if str(x) not in self.unit.where)]
         if question.k < unit.k:

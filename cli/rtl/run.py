@@ -32,7 +32,7 @@ def run(
     design = unit.design
     operands = given.of(design)
     if not unit.file.adds_c and operands.c:
-        raise InputError(f"{path}: the unit has no c: --c 0x0 is what it is given")
+        raise InputError(f"{path}: the unit has no c input: omit --c, or give --c 0x0")
     d = {"d": evaluate(design, operands)}
     if meant is not None and meant.formats == design.formats:
         d["model"] = evaluate(in_one_pass(design, meant), operands)

@@ -55,7 +55,7 @@ class Terms(Record):
 
     @property
     def reads(self) -> frozenset[str]:
-        """The fields of a signature that the terms are made of, beside the formats."""
+        """The fields of a signature that the terms are made of, besides the formats."""
         return frozenset()
 
     def misfits(self, signature: Signature, L: int) -> Iterator[tuple[str, str]]:  # noqa: N803

@@ -232,7 +232,7 @@ class FusedStep(AlignedStep):
     def _cuts_near_terms(self) -> bool:
         """Whether no cut makes much of little.
 
-        Rounding down and jamming do so far below e_max, where that is no nonzero term's: the floor, or a zero's.
+        Rounding down and jamming do so far below e_max, where that is not a nonzero term's: the floor, or a zero's.
         """
         cuts = {self.alignment}
         if isinstance(self.join, JoinedRoundedDown):

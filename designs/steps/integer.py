@@ -19,7 +19,7 @@ REGISTERS = ("int32", "uint32", "int16", "int64")
 class IntegerStep(Step):
     """``c + sum a*b`` of integers, reduced to the register once.
 
-    With ``intermediate_bits`` each sum of two neighbouring products is held in a signed register of so many bits first,
+    With ``intermediate_bits`` each sum of two neighbouring products is held in a signed register of N bits first,
     which saturates.
     """
 

@@ -1,4 +1,4 @@
-"""A step that is somebody's netlist: what it computes is a circuit, and nothing else is known about it."""
+"""A step that is a user netlist: what it computes is a circuit, and nothing else is known about it."""
 
 from __future__ import annotations
 

@@ -212,7 +212,7 @@ class Step(Record):
 
     @property
     def content(self) -> str:
-        """What it computes beside its parameters, as a text that no other step has; empty where these say all."""
+        """What it computes besides its parameters, as a text that no other step has; empty where these say all."""
         return ""
 
     def guarantees_all(self, *wanted: Guarantee) -> bool:

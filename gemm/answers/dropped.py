@@ -101,7 +101,7 @@ def _bounds(splitting: Splitting, window: Window, asked: Asked) -> dict[Part, Fr
     for part in _parts(splitting):
         bound, failing, problem = _part_bound(splitting, part, window, asked)
         if failing is not None:
-            shown = split_witness(splitting, failing, f"{part} is no number, or more than |x|")
+            shown = split_witness(splitting, failing, f"{part} is not a number, or more than |x|")
             return asked.verdict(Status.REFUTED, f"no bound holds for exponents {window}", witnesses=(shown,))
         if bound is None:
             return asked.verdict(Status.UNKNOWN, f"no bound on {part} is proved", reason=problem)
@@ -131,7 +131,7 @@ def _parts(splitting: Splitting) -> list[Part]:
 def _part_bound(
     splitting: Splitting, part: Part, window: Window, asked: Asked
 ) -> tuple[Fraction | None, int | None, str]:
-    """Return a proved bound relative to |x|, or a number for which |x| is no bound, or why there is neither."""
+    """Return a proved bound relative to |x|, or a number for which |x| is not a bound, or why there is neither."""
     middle = (window.low + window.high) // 2
     patterns = dense(sorted({window.low, min(window.low + 1, window.high), middle, window.high}), asked.means.seed)
     largest, failing = _largest(splitting, part, patterns)

@@ -155,7 +155,7 @@ def run_gemm(
 
 
 def explanation(done: Trace) -> Iterator[str]:
-    """Yield what happens: words, calls of the unit with the exact sum beside what it returns, sums outside.
+    """Yield what happens: words, calls of the unit with the exact sum and what it returns, sums outside.
 
     The words of a zero, and sums of zeros, are left out.
     """

@@ -191,7 +191,7 @@ def _best_window(exponents: Integers, places: Integers) -> Window:
 
 
 def _failing_in(known: Precisions, window: Window, bits: int) -> int | None:
-    """Return a number in the window with so many significant bits that is not split exactly, or None."""
+    """Return a number in the window with N significant bits that is not split exactly, or None."""
     inside = range(window.low, window.high + 1)
     return next((known.failing[e][1] for e in inside if known.bits(e) < bits), None)
 

@@ -48,7 +48,7 @@ class IntegerTermIsKept(CutLemma):
         self.top = top
 
     def of_term(self, algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D]) -> Truth[T]:
-        """Return whether nothing is lost, or the term is no integer, or e_max is larger."""
+        """Return whether nothing is lost, or the term is not an integer, or e_max is larger."""
         whole = is_integer(algebra, term.significand, term.exponent, term.fraction_bits)
         return (e_max > self.top) | ~whole | ~loses_bits(algebra, term, e_max, self.cut)
 
@@ -65,7 +65,7 @@ class IntegerIsConverted(ConversionLemma):
         self.top, self.most = top, most
 
     def of_sum(self, algebra: Algebra[D, T], total: Word[D], e_max: Word[D], zero_negative: Truth[T]) -> Truth[T]:
-        """Return whether d is the sum, or the sum is no such integer."""
+        """Return whether d is the sum, or the sum is not such an integer."""
         magnitude = total.magnitude()
         width = magnitude.width
         integer, meant = magnitude, algebra.truth(False)
@@ -79,7 +79,7 @@ class IntegerIsConverted(ConversionLemma):
         within = integer <= algebra.unsigned(self.most, max(width, self.most.bit_length()))
         pattern, _ = convert(algebra, self.rules, total, e_max, self.fraction_bits, zero_negative)
         d = normalised(algebra, unpack(algebra, self.rules.rho.target, pattern))
-        # a sum of up to ``most`` has an exponent of up to so many bits
+        # a sum of up to ``most`` has an exponent of up to N bits
         bits = self.most.bit_length()
         inside = ~algebra.any_of([d.infinite, d.nan, d.exponent < 0, d.exponent > bits])
         amount = algebra.ite(inside, d.exponent, algebra.signed(0)).narrow_to_unsigned(bits.bit_length() + 1)
@@ -123,7 +123,7 @@ class NotSettledError(Exception):
 
 
 def longest(most: int, bits: int) -> int:
-    """Return the largest K of slices of so many bits whose sums are at most ``most``."""
+    """Return the largest K of slices of N bits whose sums are at most ``most``."""
     return most // ((1 << bits) - 1) ** 2
 
 
@@ -171,7 +171,7 @@ def check_unit_slices(unit: Design, asked: Asked) -> AlgorithmVerdict:
 
 
 def exact_sums(unit: Design, widths: tuple[int, int], asked: Asked) -> Exact:
-    """Return up to which magnitude sums of slices of at most so many bits are exact.
+    """Return up to which magnitude sums of slices of at most N bits are exact.
 
     Raises NotSettledError if that is not proved.
     """
@@ -343,7 +343,7 @@ def _last_products(side: int, target: int) -> tuple[int, list[tuple[int, int]]] 
 
 
 def _sums(products: dict[int, tuple[int, int]], rest: int, few: int) -> Sequence[tuple[int, ...]]:
-    """Return products, at most so many, that add up to ``rest``."""
+    """Return products, at most N, that add up to ``rest``."""
     if few == 1:
         return [(rest,)] if rest in products else []
     if few > 2:

@@ -130,7 +130,7 @@ _wholes: dict[tuple[Design, int], Tree] = {}
 
 
 def _whole(unit: Design, count: int) -> Tree:
-    """Return the tree of so many instructions."""
+    """Return the tree of N instructions."""
     if (unit, count) not in _wholes:
         if len(_wholes) > 256:
             _wholes.clear()

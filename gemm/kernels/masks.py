@@ -153,7 +153,7 @@ class Masks:
         return a, b
 
     def _counts(self, d: Patterns) -> _Integers:
-        """Return d in units, -1 where it is no number of them."""
+        """Return d in units, -1 where it is not a number of them."""
         values = array_of(d, self.product.d).astype(np.float64) / self.magnitudes.unit
         whole = np.isfinite(values) & (values >= 0) & (values == np.rint(values)) & (values < 2.0**31)
         return np.where(whole, np.where(whole, values, 0), -1).astype(np.int64)
@@ -161,7 +161,7 @@ class Masks:
     def sizes(self, tasks: Sequence[Task]) -> list[_Integers]:
         """Return for each pair of each task the number of leaves of the smallest subtree that has both.
 
-        Raises NotMasked where an answer is no count of units.
+        Raises NotMasked where an answer is not a count of units.
         """
         self.pairs += sum(len(task.js) for task in tasks)
         lost = [np.full(len(task.js), 2, dtype=np.int64) for task in tasks]
@@ -176,7 +176,7 @@ class Masks:
                     j = int(js[wrong.argmax()])
                     raise NotMasked(
                         f"with product {task.i} huge, product {j} its opposite and {int(others[wrong.argmax()])} units "
-                        "d is no number of units that survived"
+                        "d is not a number of units that survived"
                     )
                 lost[n] += others - survived
         return lost

@@ -56,7 +56,7 @@ def _normal(shape: tuple[int, int], rng: np.random.Generator) -> _Floats:
 
 
 def _spread(fmt: Format, rng: np.random.Generator, shape: tuple[int, int], bits: int) -> _Floats:
-    """Return numbers whose exponents are spread over so many, around that of one, as far as the format has them."""
+    """Return numbers whose exponents are spread over N binades, around that of one, as far as the format has them."""
     low, high = max(fmt.e_min, -bits), min(fmt.e_max, bits)
     return np.ldexp(_normal(shape, rng), rng.integers(low, high + 1, shape))
 

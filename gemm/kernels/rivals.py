@@ -57,7 +57,7 @@ class Rival:
 
 
 def rival(found: Plan, other: Plan, product: Product, seconds: float, seed: int = 0) -> Rival:
-    """Compare a plan with the one that was found, as ``gemm compare`` does, for at most so many seconds.
+    """Compare a plan with the one that was found, as ``gemm compare`` does, for at most N seconds.
 
     Both start from +0, as a target of products does.
     """

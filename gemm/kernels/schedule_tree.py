@@ -98,7 +98,7 @@ def _placed(tree: Tree, ks: Sequence[int]) -> Tree:
 
 
 CHECKED = 32
-"""Random pairs that a tree is compared with: designs are no black boxes."""
+"""Random pairs that a tree is compared with: designs are not black boxes."""
 
 
 class UnitMasks:

@@ -113,7 +113,7 @@ class Algorithm(ABC):
         return found
 
     def has_no_effect(self, name: str) -> str | None:
-        """Return why a parameter has no effect beside the others, or None if it has one."""
+        """Return why a parameter has no effect together with the others, or None if it has one."""
         return None
 
     def require(self, unit: Design) -> None:
@@ -130,6 +130,6 @@ class Algorithm(ABC):
     def lower(self, builder: Builder, unit: Design, ks: tuple[int, ...], c: int) -> int:
         """Append the operations that add the products of the elements ``ks`` of both operands to ``c``, with ``unit``.
 
-        ``c`` is the index of a number of fp32, and so is what is returned. Raises DesignError where so many elements do
+        ``c`` is the index of a number of fp32, and so is what is returned. Raises DesignError where N elements do
         not fit.
         """

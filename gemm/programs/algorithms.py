@@ -173,7 +173,7 @@ def find_algorithm(text: str) -> Algorithm:
     for setting in settings.split(","):
         parameter, equals, value = setting.strip().partition("=")
         if not equals:
-            raise DesignError(f"{setting!r} is no setting: write {name}@parameter=value,...")
+            raise DesignError(f"{setting!r} is not a setting: write {name}@parameter=value,...")
         if parameter.strip() in changes:
             raise DesignError(f"{text.strip()!r} sets {parameter.strip()} twice")
         changes[parameter.strip()] = value.strip()

@@ -93,7 +93,7 @@ def determined(algebra: Algebra[D, T], sums: Sequence[Number[D]], moduli: Sequen
 
 
 def _reduced(algebra: Algebra[D, T], x: Word[D], p: int, places: int) -> Word[D]:
-    """Return an unsigned word modulo ``p``; the quotient has at most so many bits."""
+    """Return an unsigned word modulo ``p``; the quotient has at most N bits."""
     for place in range(places - 1, -1, -1):
         multiple = p << place
         if multiple.bit_length() > x.width:
@@ -190,7 +190,7 @@ class Arithmetic(Generic[D, T]):
         return self._noted(label, ((x,),), Number(x.fmt, word, x.span.scaled(places)))
 
     def add(self, label: str, x: Number[D], y: Number[D], rounding: Rounding = Rounding.RNE) -> Number[D]:
-        """Return ``x + y`` in the format of ``x``; that of ``y`` is no wider. A sum of integers wraps."""
+        """Return ``x + y`` in the format of ``x``; that of ``y`` is not wider. A sum of integers wraps."""
         if x.fmt.is_integer:
             held = [read_integer(self.algebra, n.fmt, n.word) for n in (x, y)]
             wrapped = self.algebra.extract(self.algebra.add(*held), x.fmt.bits - 1, 0)
@@ -215,7 +215,7 @@ class Arithmetic(Generic[D, T]):
         return self.call(label, find_design(FUSED[x.fmt.name]), [x], [self.constant(x.fmt, factor)], y)
 
     def subtract(self, label: str, x: Number[D], y: Number[D]) -> Number[D]:
-        """Return ``x - y`` in the format of ``x``, rounded to nearest; that of ``y`` is no wider."""
+        """Return ``x - y`` in the format of ``x``, rounded to nearest; that of ``y`` is not wider."""
         first, second = (unpack(self.algebra, n.fmt, n.word) for n in (x, y))
         second = replace(second, negative=self.algebra.negation(second.negative))
         word = ieee.add(self.algebra, rules_of(x.fmt, Rounding.RNE), NanCode.QUIET, first, second)

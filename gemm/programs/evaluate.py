@@ -112,7 +112,7 @@ def trace(plan: Plan, operands: Operands, factors: Sequence[int] = ()) -> Trace:
     """Return result and operations of a plan on one element, computed on integers.
 
     ``factors`` are patterns of fp32, for a plan whose factors are operands. Raises DesignError where the plan cannot be
-    computed for so many elements, OperandError for bad operands.
+    computed for N elements, OperandError for bad operands.
     """
     schedule = plan.schedule(max(len(operands), 1))
     check_operands(plan, operands, factors)

@@ -17,7 +17,7 @@ MOST_COMPARED = 48
 
 
 def shortest_k(plans: Sequence[Plan], parts: int = 2) -> int:
-    """Return the least K that all plans take and at which each rule of parts makes at least so many.
+    """Return the least K that all plans take and at which each rule of parts makes at least N.
 
     Raises DesignError if there is none: the sizes that a plan states may not fit, or may not fit each other.
     """
@@ -50,7 +50,7 @@ def telling_k(plans: Sequence[Plan]) -> int:
 
 
 def _has_parts(plan: Plan, k: int, least: int) -> bool:
-    """Return whether every level makes at least so many parts of ``k``. Raises DesignError where K does not fit."""
+    """Return whether every level makes at least N parts of ``k``. Raises DesignError where K does not fit."""
     plan.with_open_orders(ASCENDING).schedule(k)
     ks: Sequence[Sequence[int]] = [range(k)]
     for level in reversed(plan.levels):

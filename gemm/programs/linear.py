@@ -120,7 +120,7 @@ def constant(fmt: Format, pattern: int) -> Fraction:
     fraction = pattern & ((1 << fmt.fraction_bits) - 1)
     field = pattern >> fmt.fraction_bits & ((1 << fmt.exponent_bits) - 1)
     if field == (1 << fmt.exponent_bits) - 1 or fmt.ignored_bits:
-        raise DesignError(f"{fmt.hex(pattern)} is no finite constant of {fmt.name}")
+        raise DesignError(f"{fmt.hex(pattern)} is not a finite constant of {fmt.name}")
     significand = fraction + ((1 << fmt.fraction_bits) if field else 0)
     magnitude = significand * Fraction(2) ** (max(field - fmt.bias, fmt.e_min) - fmt.fraction_bits)
     return -magnitude if pattern >> fmt.sign_position else magnitude

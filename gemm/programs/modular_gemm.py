@@ -32,7 +32,7 @@ class ModularGemm(Algorithm):
     finite_only: ClassVar[bool] = True
 
     moduli: int = parameter(8, range(2, len(MODULI) + 1), "how many moduli, the largest ones first")
-    bits: int = parameter(24, range(1, 54), "bits to which elements are cut, beside their sign")
+    bits: int = parameter(24, range(1, 54), "bits to which elements are cut, besides their sign")
     outside: Outside = parameter(Outside.FP64, Outside, "format to which the sum is rounded, and in which c is added")
 
     def why_not(self, unit: Design) -> str | None:

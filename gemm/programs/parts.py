@@ -144,7 +144,7 @@ class Interleaved(Parts):
     count: int
     step: int
 
-    ALLOWED: ClassVar[str] = "COUNTxSTEP: so many parts take turns of STEP elements, such as 4x16"
+    ALLOWED: ClassVar[str] = "COUNTxSTEP: N parts take turns of STEP elements, such as 4x16"
 
     def __str__(self) -> str:
         return f"{self.count}x{self.step}"

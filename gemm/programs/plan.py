@@ -161,7 +161,7 @@ class Plan:
         if unit.scale_format is not None and self.order != CONSECUTIVE:
             found.append("its elements share scales in blocks of k: the order inside a tile is consecutive")
         if self.tile is not None and (self.tile < 1 or self.tile % unit.k):
-            found.append(f"tile = {self.tile} is no multiple of the instruction's K = {unit.k}")
+            found.append(f"tile = {self.tile} is not a multiple of the instruction's K = {unit.k}")
         if unit.d_format.is_integer:
             added = [x for x in self.levels if isinstance(x, Rescale) or x.fmt is not unit.d_format or x.flushes]
             scaled = (epilogue.alpha, epilogue.beta) != (ONE, ONE)
@@ -290,7 +290,7 @@ class Plan:
 
     @property
     def label(self) -> str:
-        """What the plan is called beside its unit: the name of an algorithm alone, else its own."""
+        """What the plan is called apart from its unit: the name of an algorithm alone, else its own."""
         return self.algorithm.name if self.is_algorithm and self.algorithm is not None else self.name
 
     @property
@@ -319,7 +319,7 @@ def _schedule(plan: Plan, k: int) -> Schedule:
         below = k - k % tile
         choices = f"{below} or {below + tile}" if below else str(tile)
         raise DesignError(
-            f"k = {k} is no multiple of the plan's K of a tile, {tile}: choose {choices}, or fill a and b with +0"
+            f"k = {k} is not a multiple of the plan's K of a tile, {tile}: choose {choices}, or fill a and b with +0"
         )
     return _Maker(plan, k).schedule()
 
@@ -408,7 +408,7 @@ class _Maker:
         """Return the chain of instructions over some k."""
         unit, builder, algorithm = self.plan.unit, self.builder, self.plan.algorithm
         if len(ks) > unit.k and len(ks) % unit.k:
-            raise DesignError(f"a part of {len(ks)} elements is no multiple of the instruction's K = {unit.k}")
+            raise DesignError(f"a part of {len(ks)} elements is not a multiple of the instruction's K = {unit.k}")
         if len(ks) < unit.k and self.plan.levels:
             raise DesignError(f"a part of {len(ks)} elements is shorter than the instruction's K = {unit.k}")
         unit = unit.configured(len(ks))

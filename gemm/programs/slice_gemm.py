@@ -53,7 +53,7 @@ class SliceGemm(Algorithm):
     finite_only: ClassVar[bool] = True
 
     slices: int = parameter(4, range(1, 10), "slices of an element")
-    bits: int = parameter(7, range(1, 13), "bits of a slice beside its sign")
+    bits: int = parameter(7, range(1, 13), "bits of a slice besides its sign")
     kept: Kept = parameter(Kept.TRIANGLE, Kept, "products of slices that are computed")
     sums: Sums = parameter(Sums.PRODUCT, Sums, "what is added up in one register of the unit")
     interval: int = parameter(
@@ -73,7 +73,7 @@ class SliceGemm(Algorithm):
             "its operands have scales": unit.scale_format is not None,
             f"its c is {c.name}, and d is {d.name}": c is not d,
             f"its sums are {d.name}, which is wider than {self.outside}": d.bits > FORMATS[self.outside].bits,
-            f"interval = {self.interval} is no multiple of the instruction's K = {unit.k}": bool(
+            f"interval = {self.interval} is not a multiple of the instruction's K = {unit.k}": bool(
                 self.interval % unit.k
             ),
         }

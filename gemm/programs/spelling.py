@@ -64,7 +64,7 @@ KEYS: dict[str, Key] = {
     "tile": Key("K of a tile", "a multiple of the instruction's K", "the instruction's K", "CUTLASS, ThreadblockShape"),
     "order": Key("order of k inside a tile", KOrder.ALLOWED, "consecutive", "interleaved layouts of shared memory"),
     "promote": Key(
-        "after so many elements of k the sum leaves the unit and is added outside it",
+        "the partial sum is added outside the unit every N elements of k",
         f"N[:FORMAT[:ROUNDING[:{FLUSH}]]]; {Blocks.ALLOWED}",
         "all of k is summed in the unit",
         "DeepSeek-V3 technical report, section 3.3.2; CUTLASS, GmmaFP8Accumulation",
@@ -99,7 +99,7 @@ KEYS: dict[str, Key] = {
         HalvedBlocks,
     ),
     "rescale": Key(
-        "after so many elements of k the accumulator is multiplied by a factor, and goes on in the unit",
+        "the accumulator is multiplied by a factor every N elements of k, and stays in the unit",
         f"N:FACTOR[,FACTOR...], used in turn, the last one for the rest; each is {_CONSTANT}; N:{OPERANDS}: factors "
         "are operands, one for each row and each multiplication",
         "no rescaling",
@@ -148,7 +148,7 @@ def split_spelling(text: str) -> tuple[str, list[tuple[str, str]]]:
     for setting in others:
         key, equals, value = (x.strip() for x in setting.partition("="))
         if not equals:
-            raise InputError(f"{setting!r} is no setting of a plan: write key=value, keys are {', '.join(KEYS)}")
+            raise InputError(f"{setting!r} is not a setting of a plan: write key=value, keys are {', '.join(KEYS)}")
         settings.append((key, value))
     return first, settings
 
@@ -339,7 +339,7 @@ def _nearest(value: Fraction) -> Fraction:
 
 
 def rounded_constants(settings: Iterable[tuple[str, str]]) -> list[str]:
-    """Return a sentence for each constant of settings that is no number of fp32, and what stands for it."""
+    """Return a sentence for each constant of settings that is not a number of fp32, and what stands for it."""
     found = []
     for key, value in settings:
         texts = value.partition(":")[2].split(",") if key == "rescale" else [value] if key in ("alpha", "beta") else []

@@ -134,11 +134,11 @@ class SplitGemm(Algorithm):
         if self.scale and self.accumulators is Accumulators.SHARED and max(self.products.words) > 1:
             return f"products scaled by 2**{self.scale} cannot share an accumulator: accumulators=separate"
         if self.interval % unit.k:
-            return f"interval = {self.interval} is no multiple of the instruction's K = {unit.k}"
+            return f"interval = {self.interval} is not a multiple of the instruction's K = {unit.k}"
         return None
 
     def has_no_effect(self, name: str) -> str | None:
-        """Return why a parameter has no effect beside the others, or None if it has one."""
+        """Return why a parameter has no effect together with the others, or None if it has one."""
         single = max(self.products.words) == 1
         if single and name in ("residual_rounding", "scale", "accumulators", "intermediate"):
             return "on operands of one word"

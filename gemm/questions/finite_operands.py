@@ -164,7 +164,7 @@ def errors_of(
 class LargerError(FiniteOperands):
     """The error of ``first`` is nowhere larger than that of ``second``, or with ``by`` nowhere ``by`` times as large.
 
-    Operands and c are finite numbers whose exact result is no larger than the largest number of the result's format. A
+    Operands and c are finite numbers whose exact result is not larger than the largest number of the result's format. A
     result that is not finite has an infinite error, and two such errors are equal. "``by`` times as large" means at
     least that. If the second error is zero, any larger error counts, whatever the factor is.
     """

@@ -30,8 +30,8 @@ def never_minus_zero(unit: Design) -> Sequence[NeverMinusZero]:
     """Return questions that imply that a chain of instructions never returns -0 if it starts from another number.
 
     To add +0 to such a result, to nearest or towards zero, changes nothing. Every kind of step of the chain is asked
-    about (``steps_of_chain``), or the whole instruction where it is no such chain. There are none if a later step, or a
-    later instruction, reads what the question does not cover.
+    about (``steps_of_chain``), or the whole instruction where it is not such a chain. There are none if a later step,
+    or a later instruction, reads what the question does not cover.
     """
     steps = steps_of_chain(unit)
     if steps is not None:

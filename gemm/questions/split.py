@@ -1,7 +1,7 @@
 """Statements about one fp32 operand and the words that it is split into.
 
 Values are counted in units of the last bit of x, where x is read as a number of 24 significant bits. So words of the
-algebra stay narrow, however far the exponents reach. Every word of a split is a whole number of these units, because
+algebra stay narrow, however far the exponents reach. Every word of a split is an integer of these units, because
 rounding gives no number a bit below its lowest one. Each claim includes that, so it is not an assumption.
 """
 
@@ -29,7 +29,7 @@ from mmaproof.smt.semantics.unpack import Unpacked, normalised, unpack
 EXPONENTS = range(OPERANDS.e_min - OPERANDS.fraction_bits, OPERANDS.e_max + 1)
 """floor(log2|x|) of the nonzero finite fp32 numbers."""
 REACH = 2
-"""Words that are scaled back reach at most so many binary places above x. A word that does not violates every claim."""
+"""Words that are scaled back reach at most N binary places above x. A word that does not violates every claim."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class Splitting:
 class SplitValues(Generic[D, T]):
     """An operand and its words, scaled back, in units of the last of 24 significant bits of the operand (signed).
 
-    ``sound`` says of each word whether it is finite, in reach, and a whole number of units. Otherwise its value has no
+    ``sound`` says of each word whether it is finite, in reach, and an integer of units. Otherwise its value has no
     meaning.
     """
 

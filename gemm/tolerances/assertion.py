@@ -261,8 +261,8 @@ def _above(
 ) -> tuple[Truths, str]:
     """Return the elements above the quantile where they are too many, or those that have nothing of the result.
 
-    An error above the sum of all magnitudes and the ``least`` number, or one that is no number, is no rounding. With
-    operands that are no numbers nothing is known about an element, so it fails unless ``unchecked`` is "allow".
+    An error above the sum of all magnitudes and the ``least`` number, or one that is not a number, is not a rounding.
+    With operands that are not numbers nothing is known about an element, so it fails unless ``unchecked`` is "allow".
     """
     nothing = ~np.isfinite(sizes)
     with np.errstate(invalid="ignore"):

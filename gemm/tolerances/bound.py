@@ -9,7 +9,7 @@ as well. A second pass adds what the steps lose with the exponent of G.
 
 No number is negative. They are float32 where all of them lie well within its range, and float64 elsewhere. An operation
 is off by one part in 2**24 or 2**53 at most. Results of some operations are multiplied with one plus 2**8 times that or
-more, which covers so many operations. That is so of normal numbers alone. What is lost below them is less than
+more, which covers N operations. That is so of normal numbers alone. What is lost below them is less than
 2**-1070, and no bound is so small: terms are aligned at ``2**least_exponent`` at least, and cut 2**-F below it.
 """
 
@@ -38,7 +38,7 @@ _FEW_ELEMENTS = 1 << 20
 _MOST_STEPS = 1 << 10
 """The most steps that are bounded one by one, where one element stands for all."""
 _MOST_GROWTH = 0.25
-"""The accumulator is bounded by one number for so many steps that their roundings add at most this part of it."""
+"""The accumulator is bounded by one number for enough steps that their roundings add at most this part of it."""
 _AT_ONCE = 1 << 16
 """Elements that are computed together: their arrays stay in the second-level cache."""
 _OUTWARDS = {np.dtype(np.float32): 1 + 2.0**-16, np.dtype(np.float64): 1 + 2.0**-44}

@@ -201,7 +201,7 @@ def bound_of_results(tolerance: Tolerance, a: Patterns, b: Patterns) -> Bound:
 def bound_of_sizes(plan: Plan, k: int, sizes: Sizes, reference: Reference = Reference.EXACT) -> Bound:
     """Return the bound for all operands of fp32 of some sizes, which means nothing unless it is proved.
 
-    A plan without an algorithm gets the operands rounded. Raises DesignError if the plan does not run for so many
+    A plan without an algorithm gets the operands rounded. Raises DesignError if the plan does not run for N
     elements.
     """
     if plan.scale_format is not None or plan.has_factors:
@@ -456,7 +456,7 @@ def measure_errors(
     solver: str | Solving = DEFAULT_SOLVER,
     limits: Limits | float = DEFAULT_LIMITS,
 ) -> MeasuredErrors:
-    """Measure the errors of plans, or of algorithms on a unit, on random matrices, beside a bound that is proved.
+    """Measure the errors of plans, or of algorithms on a unit, on random matrices, and compare them with proved bounds.
 
     ``programs`` are plans, or algorithms, which run on ``unit``, or names and texts of them. ``sizes`` are
     lengths of the dot products. Of random square matrices of each size ``rows`` rows of A and ``columns`` columns of B

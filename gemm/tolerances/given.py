@@ -1,4 +1,4 @@
-"""The operands of a product as numbers: their magnitudes, the exponents that a unit reads, and which are no numbers."""
+"""The operands of a product as numbers: their magnitudes, exponents that a unit reads, and which are not numbers."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class Side:
     def reciprocal_last_bits(self) -> Floats:
         """One over the weight of the last bit that is not zero, of each element times its scale; 0 of zeros.
 
-        These of elements of rows and columns that are no numbers mean nothing. They are powers of two.
+        These of elements of rows and columns that are not numbers mean nothing. They are powers of two.
         """
         if self.box is not None:
             return np.full(self.patterns.shape, 1 / self.box.last_bit)

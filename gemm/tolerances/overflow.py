@@ -99,7 +99,7 @@ def _by_largest_operands(plan: Plan, k: int, where: Sequence[Precondition], aske
     if not any(isinstance(x, Exponents) for x in where) or not all(isinstance(x, allowed) for x in where):
         raise InputError(
             "overflow of a plan is asked for a range of exponents: --where exponents=LO..HI, such as exponents=-8..2; "
-            "`c=0` and `positive` are allowed beside it"
+            "`c=0` and `positive` are also allowed"
         )
     found = Tolerance(plan, k, tuple(where), asked.means.solving, asked.left)
     a, b, c = found.largest_operands()

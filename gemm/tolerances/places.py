@@ -98,7 +98,7 @@ def _of_c(whole: Product) -> Iterator[Change]:
 
 
 def _transposed(whole: Product) -> Iterator[Change]:
-    """Yield transposes, of operands also where they are no squares: read in the other order of memory."""
+    """Yield transposes, of operands also where they are not squares: read in the other order of memory."""
     if whole.a.shape[0] == whole.b.shape[1]:
         yield Change("the transpose of the result", lambda x, rows, columns: x.part(columns, rows), transposed=True)
     a, b = _turned(whole.a), _turned(whole.b)

@@ -34,7 +34,7 @@ class Quantile:
     """A statistical tolerance: the ``p``-quantile of ``|d - exact| / (|c| + sum |a||b|)`` over a distribution.
 
     ``lower`` and ``upper`` enclose the true quantile with the ``confidence``. ``upper`` is infinite where the samples
-    are too few. ``not_finite`` samples had a d or an operand that is no finite number; they count as infinite errors.
+    are too few. ``not_finite`` samples had a d or an operand that is not finite; they count as infinite errors.
     """
 
     p: float

@@ -310,7 +310,7 @@ class Tolerance:
         if growth >= 1:
             raise NothingProvedError(f"{steps} steps may lose more than their sum: rtol would be above 1")
         rtol = growth / (1 - growth)
-        # operands that are read as zeros are no part of what the unit sums up
+        # operands that are read as zeros are not part of what the unit sums up
         return rtol, (steps * others + Fraction(flushed_products(unit, box)[0, 0])) * (1 + rtol)
 
 

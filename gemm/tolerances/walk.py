@@ -188,7 +188,7 @@ class Walk:
         return self._parts[key]
 
     def left_out(self, *, rounded: bool) -> Floats:
-        """Return at least how far the products that calls add up are from the exact ones, were no sum to lose anything.
+        """Return at least how far the products that calls add up are from the exact ones, if no sum lost anything.
 
         With w times ``sum u[i]*a[i]`` the sum that stands for a, ``w*u[i]*v[j]`` is what should be added of the product
         of the words i and j. With r and s what these sums miss of a and of b, ``r*b + (a - r)*s`` is missing, too.
@@ -326,7 +326,7 @@ def _alike(factor: Floats, given: Given) -> npt.NDArray[Any]:
 
 
 def _factor(factor: Factor, given: Given) -> Floats:
-    """Return the factors of the rows that are operands, (m, 1); those that are no numbers are zeros."""
+    """Return the factors of the rows that are operands, (m, 1); those that are not numbers are zeros."""
     if given.factors is None:
         raise ValueError("factors are operands, and none are given")
     found = given.factors[:, factor.index : factor.index + 1]

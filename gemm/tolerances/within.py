@@ -28,7 +28,7 @@ class _Rational(Side):
 
 
 def errors_of(values: Floats, exact: Floats) -> Floats:
-    """Return ``|values - exact|`` in float64; infinite where one of them is no number."""
+    """Return ``|values - exact|`` in float64; infinite where one of them is not a number."""
     with np.errstate(invalid="ignore", over="ignore"):
         errors = np.abs(values - exact)
     return np.where(np.isfinite(values) & ~np.isnan(errors), errors, np.inf)

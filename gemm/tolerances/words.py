@@ -53,7 +53,7 @@ class CutSide:
 
     @cached_property
     def special(self) -> npt.NDArray[np.bool_]:
-        """Which rows or columns have a word that is no number, or may have one."""
+        """Which rows or columns have a word that is not a number, or may have one."""
         found: npt.NDArray[np.bool_] = np.any([x.special for x in self.words], axis=0)
         return found | self.overflows
 

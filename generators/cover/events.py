@@ -268,7 +268,7 @@ def _add_chain(
         if once and step.path.added_last is not None:
             d = dict(step.rounded)[Partial.WHOLE]
         before, fmt = c_from(design, algebra, operands, source, result.steps), source.format_in(design)
-        # a c of another format is no pattern to compare with
+        # a c of another format is not a pattern to compare with
         comparable = fmt is design.d_format
         changes = algebra.negation(algebra.equal(d, before)) if comparable else x.has_product
         for event, holds in (

@@ -109,7 +109,7 @@ def _interface(target: Target, text: str | None, k: int | None) -> Interface:
     if known is not None and k is None:
         k = known.k
     if text is None or k is None:
-        raise InputError("what can be asked of the unit? give its formats with --interface D.A.B.C, and --k N")
+        raise InputError("--interface D.A.B.C and --k N are required for this target")
     check_askable(k)
     return Interface.parse(text, k)
 

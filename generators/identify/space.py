@@ -30,7 +30,7 @@ from mmaproof.smt.semantics.terms import ZERO_EXPONENT
 class Axes(Mapping[str, tuple[Any, ...]]):
     """parameter -> the values that are tried by themselves.
 
-    Parameters of ``ranges`` may have any integer of a range beside these. Such values are tried where ladders point at
+    Parameters of ``ranges`` may have any integer of a range besides these. Such values are tried where ladders point at
     them, and next to the value that a design has.
     """
 
@@ -74,7 +74,7 @@ _RANGES: Mapping[str, tuple[int | None, ...]] = {
     "product_limit": (None, 128),
     "intermediate_bits": (None, 16),
 }
-"""What an integer parameter is tried to be, beside what the catalogue or a profile says of some unit."""
+"""What an integer parameter is tried to be, besides what the catalogue or a profile says of some unit."""
 
 GROUPS = (
     ("L", "k_order"),
@@ -256,7 +256,7 @@ def restricted(interface: Interface, table: Mapping[str, Any], whence: str) -> A
         if name not in axes:
             raise InputError(f"{whence}: unknown parameter {name!r}: one of {', '.join(axes)}")
         if not isinstance(values, list | tuple) or not values:
-            raise InputError(f"{whence}: {name} is no list of values")
+            raise InputError(f"{whence}: {name} is not a list of values")
         try:
             axes[name] = tuple(None if value is None else parse_parameter(name, str(value)) for value in values)
             for value in axes[name]:
@@ -282,7 +282,7 @@ def variants(behaviour: Behaviour, names: tuple[str, ...], axes: Axes, interface
 
 
 def size(axes: Axes, behaviour: Behaviour) -> int:
-    """Return the number of settings of those parameters that have an effect beside those of ``behaviour``."""
+    """Return the number of settings of those parameters that have an effect besides those of ``behaviour``."""
     return math.prod(_count(axes, name) for name in axes if name in behaviour.settings)
 
 

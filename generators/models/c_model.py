@@ -138,7 +138,7 @@ _LATER_SOURCE = """
 """
 
 _STEP_SOURCE = """\
-/* Instruction s of so many, for each element of a tile. */
+/* Instruction s of N, for each element of a tile. */
 static void {core}_step(
     size_t m, size_t n, size_t instructions, size_t s, {arrays})
 {{

@@ -122,7 +122,7 @@ def statements(d: Node, inputs: Mapping[str, str]) -> tuple[list[str], str]:
 
 
 def constant(value: int, bits: int) -> str:
-    """Return a constant of the type of so many bits."""
+    """Return a constant of the type of N bits."""
     match bits:
         case 1 | 32:
             return f"{value:#x}u"
@@ -184,9 +184,9 @@ def _expression(node: Node, names: Sequence[str]) -> str:  # noqa: PLR0911, PLR0
         case Op.SIGN_EXTEND:
             return f"({TYPES[to]})({SIGNED_TYPES[to]}){_signed(x, of)}"
         case Op.FUSED_MULTIPLY_ADD:
-            raise ValueError(f"{node.op} is no operation of integers: a model is printed of a graph without it")
+            raise ValueError(f"{node.op} is not an operation of integers: a model is printed of a graph without it")
         case Op.INPUT | Op.CONSTANT:
-            raise ValueError(f"{node.op} is no operation")
+            raise ValueError(f"{node.op} is not an operation")
         case _:
             assert_never(node.op)
 

@@ -38,7 +38,7 @@ _DPI_BENCH = """\
 // Compares the module {name} with the model in C on random operands: bits of the vectors, changed at random.
 // $ verilator --binary --top-module dpi_testbench vectors_pkg.sv {name}.sv dpi_testbench.sv {name}_dpi.c {name}.c
 // $ obj_dir/Vdpi_testbench
-// While it runs: +rows=N for so many operand sets (10000), +vectors=FILE for another place of vectors.hex.
+// While it runs: +rows=N for N operand sets (10000), +vectors=FILE for another place of vectors.hex.
 // Status 0 and PASS: every d is equal, bit for bit. Otherwise FAIL, the first rows that differ, and $fatal.
 module dpi_testbench;
     import vectors_pkg::*;

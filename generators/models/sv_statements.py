@@ -57,7 +57,7 @@ def declarations(d: Node, inputs: Mapping[str, str]) -> tuple[list[str], str]:
 
 
 def constant(value: int, bits: int) -> str:
-    """Return a constant of so many bits."""
+    """Return a constant of N bits."""
     return f"{bits}'h{value:x}"
 
 
@@ -120,8 +120,8 @@ def _expression(node: Node, names: Sequence[str]) -> str:  # noqa: PLR0911, PLR0
         case Op.TRUNCATE:
             return f"{x}[{to - 1}:0]"
         case Op.FUSED_MULTIPLY_ADD:
-            raise ValueError(f"{node.op} is no operation of integers: a model is printed of a graph without it")
+            raise ValueError(f"{node.op} is not an operation of integers: a model is printed of a graph without it")
         case Op.INPUT | Op.CONSTANT:
-            raise ValueError(f"{node.op} is no operation")
+            raise ValueError(f"{node.op} is not an operation")
         case _:
             assert_never(node.op)

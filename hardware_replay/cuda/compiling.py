@@ -87,7 +87,7 @@ def _check_architecture(nvrtc: Any, architecture: str) -> None:
     known = _succeed(nvrtc, nvrtc.nvrtcGetSupportedArchs())
     found = re.fullmatch(r"sm_(\d+)[af]?", architecture)
     if found is None:
-        raise ValueError(f"{architecture!r} is no architecture: sm_75, sm_90a, ...")
+        raise ValueError(f"{architecture!r} is not an architecture: sm_75, sm_90a, ...")
     number = int(found[1])
     if number in known:
         return

@@ -142,7 +142,7 @@ def _designs_of(major: int, minor: int) -> tuple[Design, ...]:
 def open_device(number: str) -> CudaDevice:
     """Return the GPU of a number ("" is 0).
 
-    Raises InputError for what is no number, TargetUnavailable where the packages, the driver or the GPU are not here.
+    Raises InputError for what is not a number, TargetUnavailable where packages, driver or GPU are missing.
     """
     if number and not (number.isascii() and number.isdigit()):
         raise InputError(f"cuda:{number}: GPUs are counted: cuda, cuda:0, cuda:1, ...")

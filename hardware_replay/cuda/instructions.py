@@ -25,7 +25,7 @@ ARCHITECTURES = (
 def kernel_of(design: Design) -> Kernel:
     """Return the kernel of an instruction; InputError for a design that is none of NVIDIA's, or a changed one."""
     if design.architecture not in ARCHITECTURES:
-        raise InputError(f"{design.name} is no instruction of an NVIDIA GPU: {', '.join(ARCHITECTURES)} are")
+        raise InputError(f"{design.name} is not an instruction of an NVIDIA GPU: {', '.join(ARCHITECTURES)} are")
     if design.name != design.base_name:
         raise InputError(f"{design.name} has parameters changed: a GPU runs {design.base_name}")
     return _KINDS[design.instruction.split(".")[0]](design)

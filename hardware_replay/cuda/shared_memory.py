@@ -48,7 +48,7 @@ class SixBitFragment(Fragment):
 def shared_memory_image(shape: tuple[int, int], k_axis: Literal[0, 1], element_bits: int, *, padded: bool) -> Fragment:
     """Return the layout of a matrix of ``shape``, whose axis ``k_axis`` is that of K, in shared memory.
 
-    ``padded`` is for elements of 4 and 6 bits beside those of 8: 16 of them lie packed at the start of their 16 bytes,
+    ``padded`` is for elements of 4 and 6 bits, and of 8 beside them: 16 lie packed at the start of their 16 bytes,
     the rest is not read (PTX ISA: "Packing format used for matrix A and B by .kind::mxf8f6f4 in Shared Memory").
     Element 0 is in the lowest bits.
     """

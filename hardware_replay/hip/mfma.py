@@ -55,7 +55,7 @@ def kernel(design: Design) -> Kernel:
     on for CDNA3. The fragments of a, c and d have the rows of all blocks, those of f64 4x4x4 one row of each.
     """
     if design.architecture not in ARCHITECTURES:
-        raise InputError(f"{design.name} is no instruction of an AMD GPU: {', '.join(ARCHITECTURES)} are")
+        raise InputError(f"{design.name} is not an instruction of an AMD GPU: {', '.join(ARCHITECTURES)} are")
     if design.name != design.base_name:
         raise InputError(f"{design.name} has parameters changed: a GPU runs {design.base_name}")
     name = re.sub(r"\W", "_", design.name)

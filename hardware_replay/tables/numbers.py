@@ -78,12 +78,12 @@ def _of_signed(reading: str, column: Column, fmt: Format) -> Patterns:
     if reading == "numbers":
         return _each(column, fmt, lambda x: fmt.encode(int(x)))
     if reading != "patterns":
-        raise InputError(f"{column.dtype.name} is no text")
+        raise InputError(f"{column.dtype.name} is not a text")
     if 8 * column.dtype.itemsize == fmt.bits:
         return column.astype(column.dtype.newbyteorder("=")).view(pattern_dtype(fmt))
     least = int(column.min()) if column.size else 0
     if least < 0:
-        raise InputError(f"{least} is no bit pattern of {fmt.name} ({fmt.bits} bits)")
+        raise InputError(f"{least} is not a bit pattern of {fmt.name} ({fmt.bits} bits)")
     return _of_integers(column.astype(np.uint64), fmt)
 
 
@@ -113,13 +113,13 @@ def _pattern(text: str, fmt: Format) -> int:
     if text.lower().startswith("0x"):
         return fmt.parse(text)
     if not _WHOLE.fullmatch(text) or int(text) >> fmt.bits:
-        raise InputError(f"{text!r} is no bit pattern of {fmt.name}: 0..{(1 << fmt.bits) - 1}")
+        raise InputError(f"{text!r} is not a bit pattern of {fmt.name}: 0..{(1 << fmt.bits) - 1}")
     return int(text)
 
 
 def _hexadecimal(text: str, fmt: Format) -> int:
     if not _HEXADECIMAL.fullmatch(text) or len(text) != fmt.hex_digits:
-        raise InputError(f"{text!r} is no bit pattern of {fmt.name}: {fmt.hex_digits} hexadecimal digits")
+        raise InputError(f"{text!r} is not a bit pattern of {fmt.name}: {fmt.hex_digits} hexadecimal digits")
     return fmt.parse(f"0x{text}")
 
 

@@ -79,7 +79,7 @@ def _of_one(table: Table, column: Column, signature: Signature | None, k: int | 
         ]
         if not found:
             raise InputError(
-                f"{table.whence}: {column.size} numbers are no rows of {widths['with-c']} (a, b, c, d) or of "
+                f"{table.whence}: {column.size} numbers are not rows of {widths['with-c']} (a, b, c, d) or of "
                 f"{widths['without-c']} (a, b, d) at k = {k}"
             )
         return found

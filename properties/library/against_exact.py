@@ -346,7 +346,7 @@ def product_bits(design: Design) -> int:
 
 
 def keeping(design: Design, fraction_bits: int) -> Design:
-    """Return the design with so many fraction bits. One that rounds every operation then adds in a fused sum."""
+    """Return the design with N fraction bits. One that rounds every operation then adds in a fused sum."""
     if design.step.kept_bits is None:
         return design.change(fraction_bits=fraction_bits, summation="fused")
     return design.change(fraction_bits=fraction_bits)

@@ -30,7 +30,7 @@ from mmaproof.smt.solving.verdict import Status
 
 
 class SumFits(RunQuestion):
-    """For finite operands, the sum of the aligned terms fits a register with so many carry bits.
+    """For finite operands, the sum of the aligned terms fits a register with N carry bits.
 
     The lemmas say that every cut term is within the bound that its significand allows, and that the bounds of all terms
     add up to what the register holds (a sum of constants).
@@ -87,7 +87,7 @@ def registers(step: StepSignals[D, T]) -> list[FusedSum[D, T]]:
 
 
 def with_carry_bits(design: Design, carry_bits: int | None) -> Design:
-    """Return the design with a register of so many carry bits (None: as many as are needed)."""
+    """Return the design with a register of N carry bits (None: as many as are needed)."""
     if design.settings["carry_bits"] == carry_bits:
         return design
     changed = design.change(carry_bits=carry_bits)

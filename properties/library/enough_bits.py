@@ -101,7 +101,7 @@ def _few_products(design: Design) -> Design:
 
 
 class SameWithBits(SameResults):
-    """d with so many fraction bits is d with enough of them for every bit of every term."""
+    """d with N fraction bits is d with enough of them for every bit of every term."""
 
     def __init__(self, design: Design, scope: Scope, fraction_bits: int) -> None:
         super().__init__(design, scope)
@@ -119,7 +119,7 @@ class SameWithBits(SameResults):
 
 
 def with_bits(design: Design, fraction_bits: int) -> Design:
-    """Return the design with so many fraction bits: itself if it has as many."""
+    """Return the design with N fraction bits: itself if it has as many."""
     return design if kept_bits(design) == fraction_bits else design.change(fraction_bits=fraction_bits)
 
 

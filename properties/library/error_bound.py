@@ -69,7 +69,7 @@ class WithinBound(RunQuestion):
         )
 
     def _places(self) -> int:
-        """Return so many places that all bits of terms and of d, a unit and an ulp lie in them, whatever zeros read."""
+        """Return N places that all bits of terms and of d, a unit and an ulp lie in them, whatever zeros read."""
         design = self.design
         highest, lowest = places_of_terms(design)
         read = (ZERO_EXPONENT, *(design.step.other_exponents(design.c_format, design.d_format) or ()))

@@ -43,7 +43,7 @@ class _AsNormalised(SameResults):
     """d is that of the normalising twin, for finite operands whose signs are set.
 
     Only terms that the design adds in one sum take part. If c joins the products late, it is +0. If even and odd
-    products are added apart, the odd ones are +0. With ``count``, no more than so many products take part.
+    products are added apart, the odd ones are +0. With ``count``, no more than N products take part.
     """
 
     def __init__(self, design: Design, scope: Scope, count: int | None = None) -> None:

@@ -45,7 +45,7 @@ class _OneProduct(AgainstExact):
 
 
 class AccumulationPrecision(SimpleProperty):
-    """A unit with fp16 results adds products that are no fp16 numbers."""
+    """A unit with fp16 results adds products that are not fp16 numbers."""
 
     name = "accumulation-precision"
     feature = "products are not rounded to fp16 before they are added"

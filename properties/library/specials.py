@@ -110,7 +110,7 @@ class _OppositeInfinities(_OfClasses):
 class _GivesNan(SimpleProperty):
     """Some operands give NaN."""
 
-    witness = "such operands, whose d is no NaN"
+    witness = "such operands, whose d is not a NaN"
     source = "Xie et al. 2026, section 4.2"
     specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"
 
@@ -177,7 +177,7 @@ class FiniteGivesNumbers(SimpleProperty):
 
     name = "finite-operands-give-numbers"
     feature = "finite operands never give NaN"
-    statement = "d is no NaN for all finite operands of one step"
+    statement = "d is not a NaN for all finite operands of one step"
     witness = "finite operands whose d is NaN"
     source = "Xie et al. 2026, section 4.2 (products of 2^128 and more on CDNA3)"
     specimen = "cdna3/v_mfma_f32_32x32x4_2b_bf16"
@@ -331,7 +331,7 @@ class OverflowToInfinity(_Converted):
     name = "overflow-to-infinity"
     feature = "overflow gives infinity"
     statement = "d is the infinity of the sum's sign where |sum| >= 2^(e_max + 1) of d's format, for finite operands"
-    witness = "finite operands whose sum is beyond the format, and whose d is no such infinity"
+    witness = "finite operands whose sum is beyond the format, and whose d is not such an infinity"
     source = "Xie et al. 2026, section 4.2; open point 6"
 
     def mutant(self, design: Design) -> Design:

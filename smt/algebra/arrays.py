@@ -203,6 +203,6 @@ class ArrayAlgebra(Algebra[Data, Any]):
 
 
 def _wrap(x: Data, width: int) -> Data:
-    """Return integers as a two's complement register of so many bits holds them."""
+    """Return integers as a two's complement register of N bits holds them."""
     half = 1 << (width - 1)
     return ((x + half) & ((1 << width) - 1)) - half

@@ -153,7 +153,7 @@ class TermAlgebra(Algebra[FNode, FNode]):
         return m.BVXor(m.BVXor(x, y), z), self._shift_left(either, 1, width)
 
     def compressor(self, x: FNode, y: FNode, z: FNode, width: int) -> tuple[FNode, FNode]:
-        """Return the two terms that a carry-save adder makes of three words of so many bits."""
+        """Return the two terms that a carry-save adder makes of three words of N bits."""
         return self._compress(x, y, z, width)
 
     def in_one_width(self, words: Sequence[Word[FNode]], width: int) -> tuple[FNode, ...]:

@@ -36,7 +36,7 @@ class Word(Generic[D]):
         return f"{'s' if self.signed else 'u'}{self.width}:{self.data}"
 
     def __bool__(self) -> NoReturn:
-        raise TypeError("a word of the algebra is no Python bool: compare it and choose with ite")
+        raise TypeError("a word of the algebra is not a Python bool: compare it and choose with ite")
 
     # --- expanding arithmetic -------------------------------------------------------------------------------
 
@@ -68,7 +68,7 @@ class Word(Generic[D]):
     def constant(self, value: int) -> Word[D]:
         """Return ``value`` as a word of the same signedness, of the least width that holds it.
 
-        Raises TypeError for what is no integer, OverflowError for a negative number beside an unsigned word.
+        Raises TypeError for what is not an integer, OverflowError for a negative number beside an unsigned word.
         """
         if not isinstance(value, int):
             raise TypeError(f"{value!r} is neither a word nor an integer")
@@ -176,7 +176,7 @@ class Truth(Generic[T]):
         return f"truth:{self.data}"
 
     def __bool__(self) -> NoReturn:
-        raise TypeError("a truth value of the algebra is no Python bool: choose with ite")
+        raise TypeError("a truth value of the algebra is not a Python bool: choose with ite")
 
     def __and__(self, other: Truth[T]) -> Truth[T]:
         return self.algebra.both(self, other)

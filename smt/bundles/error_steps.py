@@ -5,7 +5,7 @@ S the register and Q the exact sum:
 
 * e is e_max, or e_max lies below the smallest exponent of d, and all terms are zero then: the aligned terms and the
   result are those at e;
-* Q is less than so many units away from S as there are terms (``ExactSumSteps``);
+* Q is less than N units away from S as there are terms (``ExactSumSteps``);
 * d is S, or it differs from S by at most one ulp, and both are whole units then. Each place of the last bit of d is
   a case;
 * the claim follows from the last two, whatever the words are.
@@ -226,7 +226,7 @@ class ErrorSteps:
         leaves.use(self._laws, claim, known, "the last bit of d")
 
     def _rounded(self, places: int) -> None:
-        """Prove what d is of the register where its last bit lies so many places higher."""
+        """Prove what d is of the register where its last bit lies N places higher."""
         leaves = Leaves(self._algebra)
         s, e, known = self._meant(leaves)
         d = self._result(s, e)

@@ -164,7 +164,7 @@ class ExactSumSteps:
         leaves.use(self._laws, self._is_apart(1, self._less(a, z), z), self._cut_facts(a, z)[1:], _HOLDS)
 
     def _is_apart(self, terms: int, apart: _Word, exact: _Word) -> _Truth:
-        """Return whether an exact sum of so many terms is less than so many units away, by what it is apart."""
+        """Return whether an exact sum of N terms is less than N units away, by what it is apart."""
         _, rest = self._parts(exact)
         return _is_less(terms, apart, rest)
 

@@ -201,7 +201,7 @@ class OrderedTerms:
             known = [x for t, e in zip(own, e_max, strict=True) for x in _valid(t, e)]
             kept = [_kept(t, e, cut) for t, e in zip(own, e_max, strict=True)]
             claim = algebra.any_of([~(e_max[0] == e_max[1]), ~_no_larger(*own), kept[0] <= kept[1]])
-            leaves.use(self._laws, claim, known, "a magnitude that is no larger has no larger cut")
+            leaves.use(self._laws, claim, known, "a magnitude that is not larger has no larger cut")
         leaves = Leaves(algebra)
         own = [leaves.term(t) for t in terms]
         for claim in self._signs(own):

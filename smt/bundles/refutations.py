@@ -35,7 +35,7 @@ class Refutations:
     def of(self, query: Query, seconds: float | None = None) -> tuple[Asserted, Refutation]:
         """Return the clauses of a conjunction, and their refutation.
 
-        Raises NotRefutedError if there is none within the limits (and within so many ``seconds``).
+        Raises NotRefutedError if there is none within the limits (and within N ``seconds``).
         """
         found = sorted({node.operator for node in query.nodes} & NOT_WRITTEN)
         if found:

@@ -2,7 +2,7 @@
 
 What is proved of both terms are the claims of two lemmas of the answer: that the second is not smaller
 (``monotone.TermRises``), and that the step between terms of different exponents makes up for what all other terms can
-lose (``monotone.LargeStep``). Of a term that is no product this is one lemma about the operand.
+lose (``monotone.LargeStep``). Of a term that is not a product this is one lemma about the operand.
 
 With s and s' the significands of an element that rises, and n that of the other factor, s' is s + 1, s - 1,
 (s + 1) / 2 or 2 * s - 1 (and 0 after 0). So s' * n is one of four products, chosen by two truth values. The values of
@@ -52,7 +52,7 @@ class RisingSteps:
                 self._laws.claim(claim.data, [self._assumed.data], {}, why)
             return
         if len(of_before) != 2 or len(of_after) != 2 or of_before[1].data is not of_after[1].data:
-            raise NotComposedError("a term that rises is no product of two words, one of which rises")
+            raise NotComposedError("a term that rises is not a product of two words, one of which rises")
         known = self._of_products(of_before[0], of_after[0], of_before[1])
         for claim in claims:
             leaves = Leaves(self._algebra).parts(self._before.significand, self._after.significand)

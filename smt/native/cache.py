@@ -132,7 +132,7 @@ def _unsafe(place: Path) -> str | None:
     except OSError:
         return None
     if not stat.S_ISDIR(found.st_mode):
-        return f"{place} is no folder"
+        return f"{place} is not a folder"
     if hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)):
         return f"{place} is not this user's alone: code in it would be run (chmod 700, or another {CACHE_VARIABLE})"
     return None

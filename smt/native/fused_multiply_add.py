@@ -50,7 +50,7 @@ def instructions(design: Design, length: int, graph: Graph) -> Node:
             total = graph.node(Op.FUSED_MULTIPLY_ADD, (a, b, total), bits)
     infinity = design.d_format.infinity
     if infinity is None:
-        raise TypeError(f"{design.name} is no chain of fused multiply-adds")
+        raise TypeError(f"{design.name} is not a chain of fused multiply-adds")
     magnitude = graph.node(Op.AND, (total, graph.constant(mask(bits - 1), bits)), bits)
     is_nan = graph.node(Op.LESS, (graph.constant(infinity, bits), magnitude), 1)
     return graph.node(Op.SELECT, (is_nan, graph.constant(_nan(design), bits), total), bits)

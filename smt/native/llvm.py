@@ -111,7 +111,7 @@ class Writer:
             case Op.FUSED_MULTIPLY_ADD:
                 return self._fused_multiply_add(node, words)
             case Op.INPUT | Op.CONSTANT:
-                raise ValueError(f"{node} is no operation")
+                raise ValueError(f"{node} is not an operation")
             case _:
                 assert_never(op)
 

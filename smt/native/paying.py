@@ -1,6 +1,6 @@
 """Whether native code pays: what it costs at first, against what arrays have cost so far and would cost now.
 
-Code is compiled when arrays have taken as long as compiling takes, or would with what is asked. So at most about twice
+Code is compiled when arrays have taken as long as compiling takes, or would for this request. So at most about twice
 the least time is spent, whatever is asked later.
 """
 
@@ -63,7 +63,7 @@ _accounts: dict[tuple[Design, int], _Account] = {}
 
 
 def pays(design: Design, length: int, rows: int) -> bool:
-    """Return whether native code is the better choice for so many dot products of an instruction or less, now.
+    """Return whether native code is the better choice for N dot products of an instruction or less, now.
 
     ``length`` is theirs, or ``MATRICES``.
     """
@@ -141,7 +141,7 @@ class Switch(Generic[Result]):
         self._account = _Account(impossible=missing() is not None)
 
     def __call__(self, batch: OperandBatch, *, rows_ahead: int = 0, seconds_ahead: float = math.inf) -> Result:
-        """Return the function of ``batch``; at most so many rows, and seconds, are still to come after it.
+        """Return the function of ``batch``; at most N rows, and seconds, are still to come after it.
 
         Raises TargetUnavailable where native code is wanted and nothing can be compiled.
         """

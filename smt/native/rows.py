@@ -101,7 +101,7 @@ def control_register(nodes: Sequence[Node]) -> tuple[str, str]:
 
 
 def store(writer: Writer, node: Node, place: str, bits: int) -> None:
-    """Store the words of a node, zero above its pattern, as elements of so many bits."""
+    """Store the words of a node, zero above its pattern, as elements of N bits."""
     word = resize(writer, writer.word(node), node.bits, bits)
     writer.lines.append(f"  store {writer.vector(bits)} {word}, ptr {place}, align 1")
 

@@ -128,7 +128,7 @@ class Lemmas:
     def joined(self, root: FNode, argument: Callable[[Kernel], None]) -> Theorem | None:
         """Return the theorem that an argument makes, None if a kernel does not take its steps.
 
-        Half of the time that is left is kept for what is asked where it takes longer.
+        Half of the time that is left is kept for the strategies that follow if this takes longer.
         """
         self._kept = self._left().seconds / 2
         kernel = Kernel(self._environment, root, self.refute, self.go_on)

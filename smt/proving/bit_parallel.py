@@ -60,7 +60,7 @@ class CountedGates(Gates):
 
 @dataclass(frozen=True)
 class Cone:
-    """What a literal depends on: its gates, each after its inputs, and the variables that are no gates."""
+    """What a literal depends on: its gates, each after its inputs, and the variables that are not gates."""
 
     root: int
     gates: Mapping[int, tuple[str | int, ...]]

@@ -78,6 +78,6 @@ def _table(term: FNode, tables: dict[FNode, int], ones: int) -> int:
         case op.BV_XOR:
             found = parts[0] ^ parts[1]
         case _:
-            raise ValueError(f"{term} is no operation on bits")
+            raise ValueError(f"{term} is not an operation on bits")
     tables[term] = found
     return found

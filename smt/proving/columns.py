@@ -49,7 +49,7 @@ class Columns:
 
 
 def signed_column(values: Column, width: int) -> Column:
-    """Return values of so many bits read as two's complement: int64, or Python integers where that is too narrow."""
+    """Return values of N bits read as two's complement: int64, or Python integers where that is too narrow."""
     if width == TRUTH:
         return values.astype(np.int64)
     if width > FAST_BITS:

@@ -108,7 +108,7 @@ class Composer:
 
     def _place(self, plain: Place | None, staged: Place) -> None:
         if plain is None or plain.kind != staged.kind:
-            raise NotComposedError(f"{staged.kind} of the staged proof is no place of the claim")
+            raise NotComposedError(f"{staged.kind} of the staged proof is not a place of the claim")
         if not self._kernel.same(plain.term, staged.replaced):
             match staged.kind:
                 case "sum":
@@ -167,7 +167,7 @@ class Composer:
             return Maxima(self._kernel, width_of(inner), signed).widened(words, width)
         maxima = Maxima(self._kernel, width, signed)
         if not term.is_ite() or term is not maxima.of_two(term.arg(2), term.arg(1)):
-            raise NotComposedError("maximum: it is no tree of comparisons")
+            raise NotComposedError("maximum: it is not a tree of comparisons")
         first, second = (self._flat(x, leaves, signed) for x in (term.arg(2), term.arg(1)))
         return maxima.regroup(first, second)
 

@@ -36,7 +36,7 @@ def rules_of(of: Design | Rules) -> Rules:
 class ConversionLemma(Lemma):
     """A statement about the conversion of ``total * 2**(e_max - fraction_bits)``.
 
-    ``of`` are the rules of the conversion, or the design at the end of whose step it is.
+    ``of`` are the rules of the conversion, or the design whose step it ends.
     """
 
     def __init__(self, name: str, of: Design | Rules, total: FusedSum[Any, Any]) -> None:

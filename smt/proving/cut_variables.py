@@ -1,4 +1,4 @@
-"""Variables that stand for terms, what is proved of them, and claims that are proved of terms with such variables.
+"""Cut points: variables that abstract terms, the facts proved about them, and claims with such variables.
 
 A claim is asked about its variables first, for all values that the facts allow, then also with what its variables stand
 for where that is about others of them, and then with the variables of the last stage replaced by their terms, and so on
@@ -67,7 +67,7 @@ class CutVariables:
         self._facts: dict[FNode, list[FNode]] = {}
 
     def new(self, definition: FNode, width: int | None) -> FNode:
-        """Return a new variable that stands for a term: a word of so many bits, or a truth value (None)."""
+        """Return a new variable that stands for a term: a word of N bits, or a truth value (None)."""
         kind = BOOL if width is None else self._environment.type_manager.BVType(width)
         variable: FNode = self._terms.Symbol(f"cut{len(self._cuts)}_{width or 0}", kind)
         self._samples.define(variable, self._samples.values(definition))
@@ -108,7 +108,7 @@ class CutVariables:
     ) -> bool:
         """Return whether a claim is proved. With ``newest``, its last variables are replaced by their terms first.
 
-        A query may take so many ``seconds``. Raises FalseFactError, and OutOfTimeError.
+        A query may take N ``seconds``. Raises FalseFactError, and OutOfTimeError.
         """
         if claim.is_true():
             return True

@@ -54,7 +54,7 @@ class Stated:
 
 
 Refute = Callable[[Stated, float | None], str]
-"""Refutes a leaf, within so many seconds if a number is given. It returns who did, and raises NotRefutedError."""
+"""Refutes a leaf, within N seconds if a number is given. It returns who did, and raises NotRefutedError."""
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ class Kernel:
     def refute(self, claim: FNode, assumptions: Sequence[FNode], why: str, seconds: float | None = None) -> None:
         """Refute a leaf: the assumptions imply the claim. Whoever uses it later need not wait for that.
 
-        Raises NotComposedError if it is not refuted (within so many ``seconds``).
+        Raises NotComposedError if it is not refuted (within N ``seconds``).
         """
         self._refute_stated(self._as_stated(claim, assumptions, why), seconds)
 
@@ -179,7 +179,7 @@ class Kernel:
     ) -> None:
         """Use a leaf: the assumptions imply the claim. ``given`` are terms in the place of symbols.
 
-        Raises NotComposedError if the leaf is not refuted (within so many ``seconds``), terms do not fit in the place
+        Raises NotComposedError if the leaf is not refuted (within N ``seconds``), terms do not fit in the place
         of its symbols, or an assumption is not known to hold.
         """
         self._go_on()
@@ -274,10 +274,10 @@ class Closure:
         self._forms: dict[_Form, int] = {}
 
     def declare(self, variable: FNode, definition: FNode) -> None:
-        """Take a variable, which was no symbol before, and note that it is equal to a term of earlier symbols."""
+        """Take a variable, which was not a symbol before, and note that it is equal to a term of earlier symbols."""
         self._require_own(variable)
         if variable in self._symbols:
-            raise NotComposedError(f"{variable} is no new variable")
+            raise NotComposedError(f"{variable} is not a new variable")
         self._number(definition)
         self._symbols.add(variable)
         self.merge(variable, definition)
@@ -310,7 +310,7 @@ class Closure:
 
     def _take(self, node: FNode) -> None:
         if node.is_symbol() and node not in self._symbols:
-            raise NotComposedError(f"{node} is no operand, and no variable that is defined")
+            raise NotComposedError(f"{node} is not an operand, and no variable that is defined")
         number, operands = len(self._nodes), [self._numbers[x] for x in node.args()]
         own = (node.node_type(), tuple(indices_of(node)), width_of(node)) if operands else (node,)
         self._numbers[node] = number

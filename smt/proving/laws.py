@@ -5,7 +5,7 @@ notes which laws it used, and at which widths. If two results become the same te
 the claim that they are equal becomes the constant true. The laws are lemmas about three words, whatever the number of
 products.
 
-Two facts are trusted beside the lemmas. A sum, maximum, conjunction or disjunction of n operands may be written in any
+Two facts are trusted besides the lemmas. A sum, maximum, conjunction or disjunction of n operands may be written in any
 order if its binary operation is associative and commutative. Equal terms may replace each other.
 """
 
@@ -318,9 +318,9 @@ def _linear(algebra: Algebra[D, T], x: Word[D], y: Word[D], z: Word[D]) -> list[
 
 
 def _resized_sum(algebra: Algebra[D, T], width: int, x: Word[D], y: Word[D]) -> list[Truth[T]]:
-    """Return whether the sum of words cut to so many bits is their sum cut, and with zeros below it that of such words.
+    """Return whether the sum of words cut to N bits is their sum cut, and with zeros below it that of such words.
 
-    A sum of the cut words that fits so many bits is the sum of these extended.
+    A sum of the cut words that fits N bits is the sum of these extended.
     """
     add, wide, half = algebra.wrapped_sum, x.width, 1 << (width - 1)
     p, q = (w.extract(width - 1, 0) for w in (x, y))

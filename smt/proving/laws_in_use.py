@@ -20,7 +20,7 @@ LEMMA_SECONDS = 20.0
 class LawsInUse:
     """Uses lemmas in a kernel. ``establish`` proves a fact that was noted, where that is still to be done.
 
-    By default nothing is left to be done. A lemma is refuted in so many ``seconds``, or not at all.
+    By default nothing is left to be done. A lemma is refuted in N ``seconds``, or not at all.
     """
 
     def __init__(

@@ -69,11 +69,11 @@ class Form:
 class Linear:
     """Reads terms as forms over variables.
 
-    ``summand`` says of a variable whether it is read in two's complement (None: it is no number); a truth value is 0 or
+    ``summand`` says of a variable whether it is read in two's complement (None: not a number); a truth value is 0 or
     1. ``extended`` returns the form, modulo ``2**width``, of a sum of fewer bits extended, or None where nothing is
     known. ``doubled`` returns the form of twice a term, or None; ``bitwise`` that of an exclusive or, or None. ``uses``
     is told in words of which widths a sum is taken apart and put together. ``addend`` returns a variable that stands
-    for a term that is no sum, or None.
+    for a term that is not a sum, or None.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Linear:
         self._forms: dict[FNode, Form | None] = {}
 
     def form(self, term: FNode) -> Form | None:
-        """Return the form of a term modulo two to its width; None where it is no sum of variables."""
+        """Return the form of a term modulo two to its width; None where it is not a sum of variables."""
         pending = [term]
         while pending:
             node = pending[-1]
@@ -111,7 +111,7 @@ class Linear:
         return None if variable is None else Form.of(node.bv_width(), ((variable, 1),), 0)
 
     def forget_unknown(self) -> None:
-        """Forget which terms are no sums, because more is known now."""
+        """Forget which terms are not sums, because more is known now."""
         self._forms = {term: form for term, form in self._forms.items() if form is not None}
 
     def _of(self, node: FNode) -> Form | None:

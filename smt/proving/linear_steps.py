@@ -26,7 +26,7 @@ from mmaproof.smt.solving.query import width_of
 
 
 class NotLinearError(NotComposedError):
-    """A term is no sum of multiples."""
+    """A term is not a sum of multiples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class LinearSteps:
     # --- multiples --------------------------------------------------------------------------------------------
 
     def term(self, x: Multiple, width: int) -> FNode:
-        """Return a multiple as a term of so many bits."""
+        """Return a multiple as a term of N bits."""
         m = self._terms
         if x.variable is None:
             found: FNode = m.BV(x.factor % (1 << width), width)
@@ -111,7 +111,7 @@ class LinearSteps:
             return [Multiple(None, node.constant_value())]
         if node.is_symbol():
             if self._sums.summands.get(node) is None:
-                raise NotLinearError(f"{node} is no word of a sum")
+                raise NotLinearError(f"{node} is not a word of a sum")
             return [Multiple(node, 1)]
         match kind:
             case op.BV_ADD:
@@ -139,7 +139,7 @@ class LinearSteps:
             case op.BV_EXTRACT if node.bv_extract_start() == 0:
                 own = node.arg(0).bv_width()
                 if node.arg(0).is_symbol() and self._sums.adders.carries_of(node.arg(0)) is not None:
-                    raise NotLinearError("carries are no sum")
+                    raise NotLinearError("carries are not sum")
                 return self._cut(self.read(node.arg(0)), own, width)
             case op.BV_ZEXT | op.BV_SEXT:
                 return self._extension(node, node.arg(0), node.is_bv_sext())
@@ -151,7 +151,7 @@ class LinearSteps:
                     return self._as(node, variable, "exclusive or")
             case _:
                 pass
-        raise NotLinearError("a term is no sum")
+        raise NotLinearError("a term is not a sum")
 
     def _as(self, node: FNode, other: FNode, why: str) -> Multiples:
         """Return a term as another one, to which a small lemma about any words says that it is equal."""
@@ -213,9 +213,9 @@ class LinearSteps:
     def _choice(self, node: FNode) -> Multiples:
         condition, yes, no = node.args()
         if not (condition.is_symbol() and yes.is_bv_constant() and no.is_bv_constant()):
-            raise NotLinearError("a choice is no sum")
+            raise NotLinearError("a choice is not a sum")
         if self._sums.summands.get(condition) is None:
-            raise NotLinearError(f"{condition} is no word of a sum")
+            raise NotLinearError(f"{condition} is not a word of a sum")
         width = node.bv_width()
         found = [Multiple(condition, s, p) for s, p in _digits(yes.constant_value() - no.constant_value())]
         found = [x for x in found if x.places < width]
@@ -242,7 +242,7 @@ class LinearSteps:
         whole = high.arg(0) if high.is_bv_extract() and high.bv_extract_start() == 0 else high
         found = self._sums.adders.carries_of(whole)
         if found is None:
-            raise NotLinearError("a word with zeros below it is no sum")
+            raise NotLinearError("a word with zeros below it is not a sum")
         carries, exclusive, leaves = found
         width, kept = whole.bv_width(), high.bv_width()
         twice = m.BVConcat(m.BVExtract(carries, 0, width - 2), m.BV(0, 1))

@@ -324,7 +324,7 @@ class ModelPlaces(CutPlaces[FNode, FNode], LawfulTerms):
         """Return bounds of a signed term that follow from those of its variables, to be proved."""
         width = term.bv_width()
         known = self.bounds.get(term)
-        if known is not None:  # of an unsigned word, they are no bounds of it as a signed one
+        if known is not None:  # of an unsigned word, they are not bounds of it as a signed one
             return known if known[1] < 1 << (width - 1) else None
         if term.is_bv_constant():
             value = int(term.bv_signed_value())
@@ -360,5 +360,5 @@ class ModelPlaces(CutPlaces[FNode, FNode], LawfulTerms):
 
 
 def payload(node: FNode) -> object:
-    """Return what pySMT keeps in a node beside its operands."""
+    """Return what pySMT keeps in a node besides its operands."""
     return node._content.payload

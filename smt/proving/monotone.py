@@ -545,7 +545,7 @@ def lemmas_of_others(total: FusedSum[Any, Any], without: Collection[int], which:
 
 
 def _loses_half_a_unit_more(term: Term[Any, Any], cut: Cut, others: Sequence[Cut]) -> bool:
-    """Return whether truncated terms lose half a unit more than a number of so many bits rises at a power of two."""
+    """Return whether truncated terms lose half a unit more than a number of N bits rises at a power of two."""
     alike = cut.truncates and all(x == cut for x in others)
     finer = max(cut.fraction_bits - term.fraction_bits, 0)
     return alike and len(others) == (1 << finer) + 1

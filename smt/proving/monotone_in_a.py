@@ -219,7 +219,7 @@ def _wide_format(name: str, x: Term[Any, Any] | Unpacked[Any, Any]) -> Format:
     """Return a format of all numbers with as many bits as ``x``, whose exponents are those that ``x`` can have."""
     precision = x.significand.width
     bits = max(x.exponent.width, precision.bit_length()) + 2
-    return Format(f"{name}-{precision}", name, None, bits, precision - 1, Specials.IEEE, "any number of so many bits")
+    return Format(f"{name}-{precision}", name, None, bits, precision - 1, Specials.IEEE, "any number of N bits")
 
 
 def _named(lemmas: Sequence[Lemma], of: str) -> Sequence[Lemma]:

@@ -17,8 +17,8 @@ each place have the value of their word: the lemma of a place holds for all valu
 so it holds for these. What the operations of the graph demand of their operands (a shift amount below the width, no
 leading zeros of zero) are lemmas of the same kind.
 
-Three laws are used beside the solver's lemmas. Sums are added in the order of the graph, by the law of addition of that
-width (a lemma about three words, ``laws``). (y * 2**p) * z = (y * z) * 2**p modulo powers of two (smt/native/terms.py).
+Three laws are used besides the solver's lemmas. Sums are added in the order of the graph, by the law of addition of
+that width (a lemma about three words, ``laws``). (y * 2**p) * z = (y * z) * 2**p modulo powers of two (smt/native/terms.py).
 And the product of numbers from l to u and from m to v lies within the smallest and the largest of lm, lv, um and uv;
 where these fit the words of both products, and the factors are proved to be equal and to lie within these intervals,
 both products are that number. No product is left to a solver.
@@ -311,7 +311,7 @@ class CutTerms(CutPlaces[FNode, FNode], TermAlgebra):
         return self._resized(variable, width, negative)
 
     def _resized(self, x: FNode, width: int, signed: bool) -> FNode:
-        """Return a word in so many bits: its lowest bits, or extended."""
+        """Return a word in N bits: its lowest bits, or extended."""
         if width == x.bv_width():
             return x
         if x.is_bv_constant():
@@ -349,7 +349,7 @@ class CutTerms(CutPlaces[FNode, FNode], TermAlgebra):
     def finish(self, node: Node, d: Word[FNode]) -> bool:
         """Return whether a node is proved to be d extended by zeros.
 
-        A place that is not cut is no gap in the proof. A demand of an operation or a law that is not proved is one.
+        A place that is not cut is not a gap in the proof. A demand of an operation or a law that is not proved is one.
         """
         meant = self._meant("result", node)
         right = self._resized(d.data, node.bits, False)

@@ -1,6 +1,6 @@
 """Carry-save adders, and adders of two words that pass carries on in their own way.
 
-Of a carry-save adder the two results are no sums of its words, but together they are: twice the carries are
+Of a carry-save adder the two results are not sums of its words, but together they are: twice the carries are
 x + y + z - s modulo 2**n, s being the exclusive or of the three, by a law. Which function of its words a result is
 follows from its truth table at one bit.
 """

@@ -97,7 +97,7 @@ class Exchanges:
     def addend(self, term: FNode) -> FNode | None:
         """Return the variable of a word that is computed from exchanged words, to be added; None of any other word.
 
-        Several fields side by side are no number.
+        Several fields side by side are not number.
         """
         if not self._exchanged or _is_joined(term) or not self._is_computed(term):
             return None

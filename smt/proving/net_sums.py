@@ -148,7 +148,7 @@ class NetSums:
         return self._cuts.holds("sum", "the sum of its parts", claim, seconds=NET_SECONDS, widenings=1)
 
     def summand(self, variable: FNode) -> bool | None:
-        """Return whether a variable is read in two's complement where it is added; None if it is no number."""
+        """Return whether a variable is read in two's complement where it is added; None if it is not a number."""
         return self.summands.get(variable)
 
     def uses(self, *widths: int) -> None:
@@ -186,7 +186,7 @@ class NetSums:
         return self._scaled(variable, factor, constant, form.width)
 
     def expanded(self, form: Form) -> Form:
-        """Return a form over words that are no sums."""
+        """Return a form over words that are not sums."""
         self.uses(form.width)
         while any(v in self.forms and self.is_form(v, form.width) for v, _ in form.terms):
             total = Form.of(form.width, (), form.constant)

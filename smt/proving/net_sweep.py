@@ -160,7 +160,7 @@ class NetSweep:
     def _in_fields(self, name: str, term: FNode) -> FNode | None:
         """Return a choice between two words of the same fields as a word of choices, each replaced by itself.
 
-        One of the fields is compared. Other choices are no comparator's, and need not be told apart.
+        One of the fields is compared. Other choices are not comparator's, and need not be told apart.
         """
         parts = _parts(term)
         if not any(x.is_ite() and self._is_comparator(x) for x in parts):

@@ -41,7 +41,7 @@ class Samples:
 
 
 def signed_values(values: Values, width: int) -> Values:
-    """Return unsigned values of so many bits read as two's complement."""
+    """Return unsigned values of N bits read as two's complement."""
     if width == TRUTH:
         return values
     half, whole = 1 << (width - 1), 1 << width

@@ -5,7 +5,7 @@ Take nonzero operands of a step, and the same operands with a and c doubled, so 
 1. each doubled operand has the same significand and sign, and an exponent one higher (``UnpacksDoubled``). The same
    holds for c and for every product, whose exponent is the sum of the exponents of a and b;
 2. the largest of exponents that are all one higher is one higher (``MaximumMoves``, two at a time). A floor of e_max
-   is no higher than the exponent of c, which is normal (``NormalC``), so it changes nothing;
+   is not higher than the exponent of c, which is normal (``NormalC``), so it changes nothing;
 3. whether a c that lies far below the products, or below one unit, is dropped stays the same (``FarMoves``,
    ``SmallMoves``), and a number that is normalised before it is aligned moves with its exponent (``NormalisedMoves``);
 4. a term cut below e_max is the same when its exponent and e_max are both one higher (``CutMoves``), so that all

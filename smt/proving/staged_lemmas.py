@@ -90,7 +90,7 @@ class TermsWithCuts(LawfulTerms):
             if not cuts:
                 return
             claim = self._uncut(claim, cuts)
-            # a magnitude is no stage of its own: what it is of comes with it
+            # a magnitude is not a stage of its own: what it is of comes with it
             claim = self._uncut(claim, [v for v in self._cuts(claim) if self._named[v].name == MAGNITUDE])
             yield claim
 

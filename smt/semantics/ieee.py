@@ -151,7 +151,7 @@ def read_accumulator(algebra: Algebra[D, T], step: Step, fmt: Format, pattern: W
 
 
 def _addend(algebra: Algebra[D, T], x: Unpacked[D, T]) -> Term[D, T]:
-    """Return a number as a term. A NaN becomes a zero: it is no part of the sum, and decides the result elsewhere."""
+    """Return a number as a term. A NaN becomes a zero: it is not part of the sum, and decides the result elsewhere."""
     x = normalised(algebra, x)
     significand = ite(x.nan, algebra.unsigned(0, x.significand.width), x.significand)
     return Term(x.fraction_bits, x.negative, x.exponent, significand, ~(x.zero | x.nan), x.largest)

@@ -116,7 +116,7 @@ def netlist_step(
     """
     if path.c.format_in(design) is not design.c_format:
         raise DesignError(
-            f"{design.name} takes {step.L} products at once, and its d ({design.d_format.name}) is no c "
+            f"{design.name} takes {step.L} products at once, and its d ({design.d_format.name}) is not a c "
             f"({design.c_format.name}) for the next ones: choose k = {step.L} or less"
         )
     d = run_circuit(step.circuit, algebra, words, algebra.on_net, run=f"{path.ks[0]}.")["d"]

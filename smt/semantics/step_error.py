@@ -1,4 +1,4 @@
-"""The error of one step beside its bound, as words: what a step returns, its exact sum, one unit and one ulp."""
+"""The error of one step and its bound, as words: what a step returns, its exact sum, one unit and one ulp."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Returned(Generic[D, T]):
 class StepError:
     """The sides of ``|d - exact| < units * 2**(e_max - F) + u``, as multiples of ``2**(e - places)``.
 
-    e is e_max or the e_min of d, whichever is larger. So many ``places`` below it lie all bits of every term, of d, of
+    e is e_max or the e_min of d, whichever is larger. N ``places`` below it lie all bits of every term, of d, of
     a unit and of an ulp. Every term is below ``2**(e + above - 3)``, and so is their sum. A d of ``2**(e + above + 1)``
     or more is further away than the bound, which is less than half of it. u is one ulp in the precision of ``rho``, or
     half of one where it rounds to nearest.
@@ -44,7 +44,7 @@ class StepError:
     def of(
         cls, terms: Sequence[Term[D, T]], rho: Conversion, *, kept_bits: int, cut_terms: int, places: int
     ) -> StepError:
-        """Return the sides for the terms of a step, so many of which are cut beside c.
+        """Return the sides for the terms of a step, N of which are cut beside c.
 
         ``places`` are as many as all bits of any term need below the largest exponent that any term or d may have.
         """
@@ -77,7 +77,7 @@ class StepError:
         return max(x.width for x in exact) + len(exact).bit_length()
 
     def bound_of_terms(self, algebra: Algebra[D, T], e_max: Word[D], e: Word[D]) -> Word[D]:
-        """Return so many units."""
+        """Return N units."""
         largest = algebra.unsigned(self.units, self.units.bit_length())
         return self._number(algebra, self.kept_bits, e_max, largest, self.units, e)
 

@@ -130,7 +130,7 @@ def product_term(algebra: Algebra[D, T], step: AlignedStep, x: Factors[D, T]) ->
 
 
 def _part(x: Unpacked[D, T], first: int, last: int) -> Unpacked[D, T]:
-    """Return an element of whose significand only the places ``first`` to ``last`` are left: place 0 is its top bit.
+    """Return an element whose significand has only the places ``first`` to ``last`` are left: place 0 is its top bit.
 
     It may be zero, and it need not be normal.
     """

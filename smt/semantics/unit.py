@@ -38,7 +38,7 @@ from mmaproof.smt.semantics.unpack import Unpacked, unpack, widen, without_minus
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How a unit reads its elements and scales: everything that factors depend on, beside the operands."""
+    """How a unit reads its elements and scales: everything that factors depend on, besides the operands."""
 
     a: Format
     b: Format

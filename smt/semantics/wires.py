@@ -133,7 +133,7 @@ class Wires(Generic[D, T]):
         return self.algebra.unsigned(value, len(part)).concatenate(low)
 
     def _with_copies(self, x: Word[D], count: int) -> Word[D]:
-        """Return a word with so many copies of its top bit above it."""
+        """Return a word with N copies of its top bit above it."""
         return self.algebra.pattern(self.algebra.twos_complement(x).extend(x.width + count))
 
     def _slice(self, part: Places) -> Word[D]:
@@ -147,7 +147,7 @@ class Wires(Generic[D, T]):
         return [place for first in range(0, width, most) for place in part(slice(first, min(first + most, width)))]
 
     def is_wide(self, width: int) -> bool:
-        """Return whether words of so many bits are better computed in parts."""
+        """Return whether words of N bits are better computed in parts."""
         return self.algebra.handy_width is not None and width > self.algebra.handy_width
 
 

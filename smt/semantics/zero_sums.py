@@ -17,7 +17,7 @@ def sign_of_zero_sum(
 ) -> Truth[T]:
     """Return whether a sum of these products and c gives -0 where it is exactly zero.
 
-    A c that is added to the converted sum is no term of it.
+    A c that is added to the converted sum is not a term of it.
     """
     match step.zero_sum:
         case ZeroSum.POSITIVE:

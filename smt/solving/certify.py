@@ -37,7 +37,7 @@ def certifiers(first: str, certify: Certify) -> tuple[SolverIdentity, ...]:
             others = racers(first, len(BACKENDS))[1:]
             if not others:
                 raise SolverNotInstalledError(
-                    f"no solver beside {first} is installed to certify what it says: pip install cvc5"
+                    f"no solver besides {first} is installed to certify what it says: pip install cvc5"
                 )
             return others
         case _:

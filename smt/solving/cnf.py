@@ -62,11 +62,11 @@ class Asserted:
 def encode_all(query: Query) -> Asserted:
     """Return the clauses of a query that is a conjunction, whose operands are asserted one by one.
 
-    Raises ``ValueError`` if it is no conjunction.
+    Raises ``ValueError`` if it is not a conjunction.
     """
     *nodes, last = query.nodes
     if last.operator != "and":
-        raise ValueError(f"the query is no conjunction, its operator is {last.operator!r}")
+        raise ValueError(f"the query is not a conjunction, its operator is {last.operator!r}")
     gates = Gates()
     words, symbols = _words_of(nodes, gates)
     return Asserted(gates.variables, [*gates.clauses, *(list(words[x]) for x in last.operands)], symbols)

@@ -30,7 +30,7 @@ def parse_proof(text: str) -> Iterator[Step]:
         try:
             *literals, end = map(int, words[deleted:])
         except ValueError:
-            raise ProofRejectedError(f"line {number} of the proof, {line[:80]!r}, is no clause") from None
+            raise ProofRejectedError(f"line {number} of the proof, {line[:80]!r}, is not a clause") from None
         if end != 0 or 0 in literals:
             raise ProofRejectedError(f"line {number} of the proof, {line[:80]!r}, is not one clause that ends with 0")
         yield deleted, literals

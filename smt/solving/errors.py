@@ -65,7 +65,7 @@ class WitnessDoesNotReplay(SolvingError, RuntimeError):  # noqa: N818 - named fo
     def __init__(self, model: Mapping[str, int], query: str) -> None:
         values = ", ".join(f"{name}={value:#x}" for name, value in model.items())
         super().__init__(
-            f"internal error: the witness {values} satisfies the formula but is no violation when evaluated "
+            f"internal error: the witness {values} satisfies the formula but is not a violation when evaluated "
             "concretely; the formula and the concrete evaluation disagree (the attribute `query` holds the "
             "formula as SMT-LIB)"
         )

@@ -1,6 +1,6 @@
 """Gates over literals, written as clauses: and, xor and if-then-else. Each gate is written once.
 
-A literal is a variable (a whole number from 1) or its negative, as in DIMACS. The inputs may already give the value of
+A literal is a variable (an integer from 1) or its negative, as in DIMACS. The inputs may already give the value of
 a gate: one is a constant, both are the same, or one is the negation of the other. Such a gate needs no clauses. Every
 other gate gets a new variable and clauses that make it equal to the function of its inputs, in both directions
 (Tseitin). So every assignment of the inputs extends to exactly one assignment that satisfies the clauses.

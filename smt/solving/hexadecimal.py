@@ -21,7 +21,7 @@ def from_hexadecimal(text: object, width: int) -> int:
         value = int(text, 16)
         if value.bit_length() <= max(1, width):
             return value
-    raise ValueError(f"{text!r} is no value of {width} bits (0: truth value): expected 0x and {digits} digits")
+    raise ValueError(f"{text!r} is not a value of {width} bits (0: truth value): expected 0x and {digits} digits")
 
 
 def _digits(width: int) -> int:

@@ -75,10 +75,10 @@ class KeptProcess:
         return False
 
     def ask(self, text: bytes, limits: Limits, seconds: float) -> Ended | None:
-        """Send a query and wait at most so many seconds for a line. None: there is none yet.
+        """Send a query and wait at most N seconds for a line. None: there is none yet.
 
         A line comes without its number, as what a process writes that ends with it. A line with another number is
-        changed so that it is no reply. Without a line this is how the process ended.
+        changed so that it is not a reply. Without a line this is how the process ended.
         """
         deadline = time.monotonic() + seconds
         number = next(self._numbers)
@@ -106,7 +106,7 @@ class KeptProcess:
                     return self._ended(output, errors, deadline)
         prefix = b"%d " % number
         if unsent or not output.startswith(prefix):
-            # This is no reply in any form.
+            # This is not a reply in any form.
             return Ended(0, b"not to query %d: " % number + output, bytes(errors))
         return Ended(0, bytes(output.removeprefix(prefix)), bytes(errors))
 
@@ -141,7 +141,7 @@ class KeptProcess:
             return None
         while _append(self._errors, errors):
             pass
-        # A line without its end is no answer, whatever the exit status.
+        # A line without its end is not an answer, whatever the exit status.
         return Ended(status, bytes(output), bytes(errors))
 
 
@@ -249,7 +249,7 @@ class KeptSolver:
             _IDLE.drop(self._process)
 
     def finish(self, text: str, seconds: float) -> Ended | None:
-        """Send the query and wait at most so many seconds for the answer or the end. None: there is neither."""
+        """Send the query and wait at most N seconds for the answer or the end. None: there is neither."""
         return self._process.ask(text.encode(), self._limits, seconds)
 
     def stop(self) -> None:

@@ -119,7 +119,7 @@ def _answer_queries(solver: str, answers: int) -> None:
 
 
 def _read(length: int) -> bytes:
-    """Read so many bytes of standard input, or fewer at its end."""
+    """Read N bytes of standard input, or fewer at its end."""
     parts: list[bytes] = []
     while length and (part := os.read(0, min(length, 1 << 20))):
         parts.append(part)

@@ -45,21 +45,21 @@ class Limits:
             )
         if not (isinstance(self.memory_bytes, int) and 0 < self.memory_bytes <= MAX_MEMORY_BYTES):
             raise LimitError(
-                f"memory limit {self.memory_bytes!r} bytes is out of range: a whole number, more than 0 and at "
+                f"memory limit {self.memory_bytes!r} bytes is out of range: an integer, more than 0 and at "
                 f"most {MAX_MEMORY_BYTES} (1024T), for example 4G"
             )
 
     @classmethod
     def of(cls, given: "Limits | float") -> "Limits":
-        """Return the limits given, or those of so many seconds with ``MEMORY_BYTES``. Raises ``LimitError``."""
+        """Return the limits given, or those of N seconds with ``MEMORY_BYTES``. Raises ``LimitError``."""
         if isinstance(given, Limits):
             return given
         if isinstance(given, bool) or not isinstance(given, int | float):
-            raise LimitError(f"time limit {given!r} is no number: a number of seconds, for example 30")
+            raise LimitError(f"time limit {given!r} is not a number: a number of seconds, for example 30")
         return cls(float(given), MEMORY_BYTES)
 
     def after(self, seconds: float, what: str) -> "Limits":
-        """Return what is left after ``what`` took so many seconds. At least ``LEAST_SECONDS`` are left."""
+        """Return what is left after ``what`` took N seconds. At least ``LEAST_SECONDS`` are left."""
         left = min(self.seconds, max(self.seconds - seconds, LEAST_SECONDS))
         spent = dict(self.spent)
         spent[what] = spent.get(what, 0.0) + self.seconds - left

@@ -63,7 +63,7 @@ class SolverProcess:
                 pipe.close()
 
     def finish(self, text: str, seconds: float) -> Ended | None:
-        """Send the query and wait at most so many seconds for the end. Return None if the process still runs."""
+        """Send the query and wait at most N seconds for the end. Return None if the process still runs."""
         try:
             output, errors = self._process.communicate(text.encode(), timeout=max(0.0, seconds))
         except subprocess.TimeoutExpired:

@@ -132,12 +132,12 @@ def _reply(outcome: Outcome, message: Mapping[str, Any], symbols: Mapping[str, i
         return Message(outcome, reason=reason)
     seconds = message["seconds"]
     if type(seconds) is not float or not 0 <= seconds < math.inf:
-        raise ValueError(f"seconds {seconds!r} is no time")
+        raise ValueError(f"seconds {seconds!r} is not a time")
     match outcome:
         case Outcome.UNSAT:
             certificate = message.get("certificate")
             if certificate is not None and not re.fullmatch("[0-9a-f]{64}", certificate):
-                raise ValueError(f"certificate {certificate!r} is no SHA-256")
+                raise ValueError(f"certificate {certificate!r} is not a SHA-256")
             return Message(outcome, seconds=seconds, certificate=certificate)
         case Outcome.SAT:
             values = message["model"]

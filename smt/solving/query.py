@@ -243,7 +243,7 @@ def _node_of_row(row: list[Any], nodes: list[Node]) -> Node:
 def _require_naturals(numbers: list[Any]) -> None:
     # In Python, JSON's true and false are integers.
     if not all(type(number) is int and number >= 0 for number in numbers):
-        raise ValueError(f"widths, indices and operands are whole numbers from 0, not {numbers}")
+        raise ValueError(f"widths, indices and operands are integers from 0, not {numbers}")
 
 
 def _build(node: Node, built: list[FNode], manager: FormulaManager) -> FNode:
@@ -257,7 +257,7 @@ def _build(node: Node, built: list[FNode], manager: FormulaManager) -> FNode:
 
 
 def _payload(node_type: int, node: Node) -> tuple[int, ...] | None:
-    """Return what pySMT keeps in a node beside its operands: nothing, the width, or the width and the indices."""
+    """Return what pySMT keeps in a node besides its operands: nothing, the width, or the width and the indices."""
     if node_type in op.BV_RELATIONS or node_type not in op.BV_OPERATORS:
         return None
     # pySMT has the low end of an extraction first, and SMT-LIB the high end.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mmaproof.smt.solving.solving import Solving
 
 
-class Overtaken(Exception):  # noqa: N818  (it is no error)
+class Overtaken(Exception):  # noqa: N818  (it is not an error)
     """A query was interrupted, or was not asked, because ``rival`` has an answer."""
 
     def __init__(self, rival: Rival) -> None:
@@ -53,7 +53,7 @@ class Rival:
         return self._reply.exception() is not None or self._reply.result().outcome is not Outcome.UNKNOWN
 
     def wait(self, seconds: float) -> bool:
-        """Wait at most so many seconds for the end of the solvers. Return whether there is an answer."""
+        """Wait at most N seconds for the end of the solvers. Return whether there is an answer."""
         wait([self._reply], seconds)
         return self.has_answer
 

@@ -72,7 +72,7 @@ def _constant(value: int, width: int) -> str:
 
 
 def sort_text(width: int) -> str:
-    """Return the sort of words of so many bits; 0 for truth values."""
+    """Return the sort of words of N bits; 0 for truth values."""
     return "Bool" if width == TRUTH else f"(_ BitVec {width})"
 
 

@@ -26,7 +26,7 @@ from mmaproof.smt.solving.verdict import Outcome, Reply
 class Solving:
     """A way to answer queries. It is plain data, so that it can be sent to another process.
 
-    ``solver`` is the name of a back end. If ``jobs`` is above 1, so many solvers race for each query, and that back end
+    ``solver`` is the name of a back end. If ``jobs`` is above 1, N solvers race for each query, and that back end
     is among them. ``certify`` says what has to confirm that a query is unsatisfiable. ``store`` is the file in which
     replies are looked up and kept; None means no file.
 
@@ -82,7 +82,7 @@ class Solving:
         for symbol in symbols:
             if not (symbol.is_symbol() and (symbol.symbol_type().is_bool_type() or symbol.symbol_type().is_bv_type())):
                 raise UnsupportedFormulaError(
-                    f"{symbol} is no symbol of a truth value or bit-vector: no value to ask for"
+                    f"{symbol} is not a symbol of a truth value or bit-vector: no value to ask for"
                 )
         answer = self._answer(Query.of(formula), limits, started, rivals, begun)
         held, names = answer.model, [symbol.symbol_name() for symbol in symbols]

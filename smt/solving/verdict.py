@@ -131,7 +131,7 @@ class Reply:
             raise ValueError(f"inconsistent: {self!r}; only unsat is certified")
 
     def __bool__(self) -> NoReturn:
-        raise TypeError("a reply is no truth value: look at .outcome (sat, unsat or unknown)")
+        raise TypeError("a reply is not a truth value: look at .outcome (sat, unsat or unknown)")
 
 
 def by_whom(solver: SolverIdentity | None, certified_by: SolverIdentity | None) -> str:
@@ -176,7 +176,7 @@ class Verdict(Generic[W_co]):
         return f"{LEMMAS}, {self.joined}" if self.joined else WHOLE
 
     def __bool__(self) -> NoReturn:
-        raise TypeError("a verdict is no truth value: look at .status (proved, refuted, unknown or vacuous)")
+        raise TypeError("a verdict is not a truth value: look at .status (proved, refuted, unknown or vacuous)")
 
 
 Model = Mapping[str, int]

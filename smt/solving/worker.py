@@ -70,13 +70,13 @@ def die_with_parent(parent: int) -> None:
 
 
 def limit_cpu(seconds: int) -> None:
-    """Limit the CPU time to so many seconds in addition to what was used."""
+    """Limit the CPU time to N seconds in addition to what was used."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     set_soft(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime) + seconds)
 
 
 def limit_memory(memory_bytes: int) -> None:
-    """Limit the address space to so many bytes in addition to what is mapped now."""
+    """Limit the address space to N bytes in addition to what is mapped now."""
     if sys.platform == "linux":
         set_soft(resource.RLIMIT_AS, mapped_bytes() + memory_bytes)
 

@@ -1,4 +1,4 @@
-"""The benchmarks run and report; how long anything takes is no test's business."""
+"""The benchmarks run and report; how long anything takes is not a test's business."""
 
 import json
 import shutil

@@ -95,7 +95,7 @@ def test_bits_that_are_too_many_are_not_tried(tmp_path):
 
 @pytest.mark.parametrize(
     ("kind", "reason"),
-    [("cnf", "begins with a DIMACS header"), *((x, "is no part of the proof") for x in ("lrat", "map.json"))],
+    [("cnf", "begins with a DIMACS header"), *((x, "is not part of the proof") for x in ("lrat", "map.json"))],
 )
 def test_one_file_of_a_proof_alone_is_none(tmp_path, kind, reason):
     folder = bundle(tmp_path / "folder", "(bvult p p)", {"p": 3}, claim="(bvult p p)")

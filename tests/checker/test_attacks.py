@@ -1,4 +1,4 @@
-"""Forged bundles: what other programs read differently, what is no plain file, and what takes long is refused.
+"""Forged bundles: what other programs read differently, what is not a plain file, and what takes long is refused.
 
 The bundles are those of tests/checker/test_small_bundles.py. Each attack says why it is refused.
 """
@@ -36,7 +36,7 @@ from support.waiting import LONG
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import parse_precondition
 
-PLAIN = "is no printable ASCII, space or line feed"
+PLAIN = "is not printable ASCII, space or line feed"
 CLAIM = "(assert (and q p"
 FORGED = {
     "a comment that a carriage return ends": (f"{SCRIPT}{CLAIM} ; nothing else\rfalse\n))\n(check-sat)\n", "0d"),
@@ -53,7 +53,7 @@ FORGED = {
     ),
     "a deletion": (f"{SCRIPT}{CLAIM}\x7f))\n", "7f"),
 }
-"""Claims that are false, or none, in files that are no plain text: the text, and the byte at which it is refused."""
+"""Claims that are false, or none, in files that are not plain text: the text, and the byte at which it is refused."""
 
 
 @pytest.mark.parametrize("attack", FORGED)
@@ -86,8 +86,8 @@ def test_every_file_is_plain_text(tmp_path, name, byte):
     assert f"{name}: the byte {byte[:1].hex()} {PLAIN}" in said
 
 
-NO_COMMAND, NO_TEXT = "is no command that is read here", "is no SMT-LIB that is read here"
-OPERATOR, UNKNOWN, SORT = "is no operator", "is not known", "is no sort that is read here"
+NO_COMMAND, NO_TEXT = "is not a command that is read here", "is not a SMT-LIB that is read here"
+OPERATOR, UNKNOWN, SORT = "is not an operator", "is not known", "is not a sort that is read here"
 ORDER, APPLIES = "its commands have another order", "does not apply to widths"
 SCRIPTS = {
     "(exit)": NO_COMMAND,
@@ -160,7 +160,7 @@ SCRIPTS = {
     "(assert (=> p q p))": APPLIES,
     "(assert (symbol))": APPLIES,
     "(assert (const p))": APPLIES,
-    "(assert ())": "() is no term",
+    "(assert ())": "() is not a term",
     "(assert (= ((_ extract 1 00) #b11) #b11))": NO_TEXT,
     "(assert (= ((_ extract 1) #b11) #b11))": OPERATOR,
     "(assert (= ((_ extract -1 0) #b11) #b11))": OPERATOR,
@@ -251,7 +251,7 @@ MANIFEST = {
         "claim.smt2: its SHA-256 is not the manifest's",
     ),
     "a file of another folder": ({"files": {"../bundle/claim.smt2": ""}}, 1, "and not in both"),
-    "itself": ({"files": {"manifest.json": ""}}, 1, "a file of the folder is no part of the proof"),
+    "itself": ({"files": {"manifest.json": ""}}, 1, "a file of the folder is not part of the proof"),
     "a folder": ({"files": {"lemmas": ""}}, 1, "['lemmas'] is in the folder or in the manifest, and not in both"),
 }
 
@@ -326,7 +326,7 @@ def test_a_file_is_a_regular_one(tmp_path, kind, name):
     KINDS[kind](folder / name)
     status, said = checked(folder)
     assert status == 2
-    assert f"{name!r} is no regular file" in said
+    assert f"{name!r} is not a regular file" in said
 
 
 def test_the_folder_of_lemmas_is_no_link(tmp_path):
@@ -335,7 +335,7 @@ def test_the_folder_of_lemmas_is_no_link(tmp_path):
     (folder / "lemmas").symlink_to(tmp_path / "moved")
     status, said = checked(folder)
     assert status == 2
-    assert "'lemmas' is no regular file" in said
+    assert "'lemmas' is not a regular file" in said
 
 
 def test_there_is_no_other_folder(tmp_path):
@@ -343,7 +343,7 @@ def test_there_is_no_other_folder(tmp_path):
     (folder / "lemmas/more").mkdir()
     status, said = checked(folder)
     assert status == 2
-    assert "'lemmas/more' is no regular file" in said
+    assert "'lemmas/more' is not a regular file" in said
 
 
 # --- bounded work -------------------------------------------------------------------------------------------------

@@ -143,7 +143,7 @@ def test_a_term_of_another_sort_takes_no_place(made, tmp_path):
 
     status, said = checked(change(folder, tmp_path, {"composition.json": steps_changed(misplaced)}))
     assert status == 1
-    assert "is no term for" in said
+    assert "is not a term for" in said
 
 
 def test_other_bits_of_equal_words_are_not_equal():

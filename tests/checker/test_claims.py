@@ -79,7 +79,7 @@ CASES = {
 
 
 def holds_exactly_at(question, is_counterexample, operands, rng, count=4):
-    """Let the checker find out of so many operands of each kind that the formula holds at the counterexamples alone."""
+    """Let the checker find out of N operands of each kind that the formula holds at the counterexamples alone."""
     rows = {False: [], True: []}
     for x in operands:
         rows[is_counterexample(x)].append(x)

@@ -27,20 +27,20 @@ FAULTS = {
     "numbers that other programs read otherwise": (
         {"lemmas/0001.cnf": "p cnf 2 2\n0_2 0\n-2 0\n"},
         2,
-        "0001.cnf: no whole numbers",
+        "0001.cnf: no integers",
     ),
-    "two spaces between numbers": ({"lemmas/0001.lrat": "3 0 1  2 0\n"}, 2, "0001.lrat, line 1: no whole numbers"),
-    "a step that deletes": ({"lemmas/0001.lrat": "3 d 1 0\n"}, 2, "0001.lrat, line 1: no whole numbers"),
-    "a number of forty digits": ({"lemmas/0001.lrat": f"{'3' * 40} 0 1 2 0\n"}, 2, "line 1: no whole numbers"),
+    "two spaces between numbers": ({"lemmas/0001.lrat": "3 0 1  2 0\n"}, 2, "0001.lrat, line 1: no integers"),
+    "a step that deletes": ({"lemmas/0001.lrat": "3 d 1 0\n"}, 2, "0001.lrat, line 1: no integers"),
+    "a number of forty digits": ({"lemmas/0001.lrat": f"{'3' * 40} 0 1 2 0\n"}, 2, "line 1: no integers"),
     "a step of one zero": ({"lemmas/0001.lrat": "3 1 2 0\n"}, 2, "a step is NUMBER LITERALS 0 NUMBERS 0"),
     "a step of resolutions": ({"lemmas/0001.lrat": "3 0 -1 2 0\n"}, 1, "clause -1 forces nothing here"),
     "no header": ({"lemmas/0001.cnf": "p cnf\n2 0\n-2 0\n"}, 1, "it begins with a DIMACS header"),
     "no new line at the end": ({"lemmas/0001.cnf": "p cnf 2 2\n2 0\n-2 0"}, 1, "ends in a new line"),
     "the other map": ({"lemmas/0001.map.json": json.dumps({"p": [3]})}, 1, "the variables are not those"),
-    "a map that is no object": ({"lemmas/0001.map.json": "[2]"}, 2, "0001.map.json: one JSON object is expected"),
+    "a map that is not an object": ({"lemmas/0001.map.json": "[2]"}, 2, "0001.map.json: one JSON object is expected"),
     "a lemma that asserts nothing": ({"lemmas/0001.smt2": f"{SCRIPT}(check-sat)\n"}, 2, "0001.smt2 asserts nothing"),
     "a lemma that asserts a word": ({"lemmas/0001.smt2": f"{SCRIPT}(assert #b1)\n"}, 2, "it asserts no truth value"),
-    "a lemma that is no number": (
+    "a lemma that is not a number": (
         {"composition.json": steps(("../0001", {"p": "q", "q": "q"}))},
         2,
         "each of its steps is a lemma",
@@ -58,10 +58,14 @@ FAULTS = {
     "a term of no name": (
         {"composition.json": steps(("0001", {"p": "nobody", "q": "q"}))},
         1,
-        "'nobody' is no term for p",
+        "'nobody' is not a term for p",
     ),
-    "a term that is no name": ({"composition.json": steps(("0001", {"p": 1, "q": "q"}))}, 1, "1 is no term for p"),
-    "no term at all": ({"composition.json": steps(("0001", {"q": "q"}))}, 1, "None is no term for p"),
+    "a term that is not a name": (
+        {"composition.json": steps(("0001", {"p": 1, "q": "q"}))},
+        1,
+        "1 is not a term for p",
+    ),
+    "no term at all": ({"composition.json": steps(("0001", {"q": "q"}))}, 1, "None is not a term for p"),
     "a definition that asserts": (
         {"definitions.smt2": f"{PROVED['definitions.smt2']}(assert (not q))\n"},
         1,
@@ -221,7 +225,7 @@ def test_a_lemma_is_about_words_of_its_widths(tmp_path, width, expected):
     }
     status, said = outcome(tmp_path / "bundle", changes.items())
     assert status == expected, said
-    assert ("'x' is no term for x of lemma 0001" in said) == bool(expected)
+    assert ("'x' is not a term for x of lemma 0001" in said) == bool(expected)
 
 
 def test_a_symbol_is_the_term_that_is_given_for_it(tmp_path):

@@ -58,7 +58,7 @@ def test_the_answer_is_the_same(run, command):
 def test_an_unknown_backend_is_refused(run):
     status, out, err = run("replay", "rows.npz", f"model:{VOLTA}", "--backend", "gpu")
     assert (status, out) == (2, "")
-    assert "backend = 'gpu' is no backend: one of integers, arrays, native" in err
+    assert "backend = 'gpu' is not a backend: one of integers, arrays, native" in err
 
 
 @needs_native
@@ -84,7 +84,7 @@ def test_without_llvmlite_every_command_says_what_to_install(run, monkeypatch, c
 def test_doctor_says_which_backends_there_are(run, monkeypatch):
     record = only_json(run("doctor", "--json")[1])
     assert set(record["backends"]) == {"chosen", *Backend}
-    assert record["backends"]["chosen"] == "the fastest for what is asked"
+    assert record["backends"]["chosen"] == "the fastest for the request"
     monkeypatch.setenv("MMAPROOF_BACKEND", "arrays")
     assert only_json(run("doctor", "--json")[1])["backends"]["chosen"] == "arrays (MMAPROOF_BACKEND)"
 

@@ -25,7 +25,7 @@ CERTIFIED = ("--certify=proof", "--no-picture", "--timeout", "5m")
     ids=lambda x: " ".join(x) if isinstance(x, tuple) else "",
 )
 def test_an_answer_says_what_is_certified(run, tmp_path, monkeypatch, asked, covers):
-    if covers == LEMMAS:  # the whole question, which is asked beside the lemmas, may not be faster
+    if covers == LEMMAS:  # the whole question, which is asked in parallel with the lemmas, may not be faster
         monkeypatch.setattr(strategies, "AT_ONCE", 0.0)
         monkeypatch.setattr(strategies, "LEMMAS_ALONE", 1e6)
     page = tmp_path / "answer.html"

@@ -171,7 +171,7 @@ def test_a_program_of_random_operands(run, tmp_path):
         ([VOLTA.name, NVFP4.name, "--format", "smt2"], "are not comparable"),
         ([VOLTA.name, TURING.name, "--format", "smt2", "--rows", "3"], "leave --design and --rows out"),
         (["edges", "--format", "cuda", "--design", VOLTA.name, "--design", TURING.name], "--design is given 2 times"),
-        (["edges", "--format", "hip", "--design", VOLTA.name], "is no instruction that --format hip runs"),
+        (["edges", "--format", "hip", "--design", VOLTA.name], "is not an instruction that --format hip runs"),
     ],
 )
 def test_bad_input_is_refused_and_nothing_written(run, tmp_path, arguments, text):

@@ -120,7 +120,7 @@ def test_killed_at_any_moment_nothing_is_lost_but_what_runs(tmp_path, times):
 
 
 def ended(*arguments: str, file_bytes: int = -1) -> subprocess.CompletedProcess[str]:
-    """Run a command that may write no file beyond so many bytes; -1 is any number."""
+    """Run a command that may write no file beyond N bytes; -1 is any number."""
     limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
     # Python itself would leave compiled modules half written
     command, environment = [*MAIN, *arguments], {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}

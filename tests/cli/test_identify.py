@@ -1,4 +1,4 @@
-"""`mmaproof identify`: what is asked, what is said, and the exit statuses."""
+"""`mmaproof identify`: questions, output, and the exit statuses."""
 
 import pytest
 from support.commands import only_json

@@ -10,8 +10,8 @@ VOLTA = "volta/f32.f16.f16.f32"
 
 REFUSED = [
     (["compare", VOLTA], "Missing argument 'DESIGN'. (see: mmaproof compare --help)"),
-    (["compare", VOLTA, VOLTA, "--k", "x"], "--k: 'x' is no integer (see: mmaproof compare --help)"),
-    (["compare", VOLTA, VOLTA, "--k", "1.5"], "--k: '1.5' is no integer (see: mmaproof compare --help)"),
+    (["compare", VOLTA, VOLTA, "--k", "x"], "--k: 'x' is not an integer (see: mmaproof compare --help)"),
+    (["compare", VOLTA, VOLTA, "--k", "1.5"], "--k: '1.5' is not an integer (see: mmaproof compare --help)"),
     (
         ["compare", VOLTA, VOLTA, "--k", "0"],
         "--k: '0' is too small: 1 or more is allowed (see: mmaproof compare --help)",
@@ -22,7 +22,7 @@ REFUSED = [
     ),
     (
         ["tolerance", VOLTA, "--k", "4", "--confidence", "z"],
-        "--confidence: 'z' is no number (see: mmaproof tolerance --help)",
+        "--confidence: 'z' is not a number (see: mmaproof tolerance --help)",
     ),
     (["gemm", "run", "plain"], "(see: mmaproof gemm run --help)"),
     (["rtl", "shoow"], "(see: mmaproof rtl --help)"),
@@ -31,7 +31,7 @@ REFUSED = [
         ["serve", "nope"],
         "no design name: write ARCHITECTURE/INSTRUCTION; list them with: mmaproof list designs",
     ),
-    (["serve", "/tmp"], "'/tmp' is no design name"),
+    (["serve", "/tmp"], "'/tmp' is not a design name"),
     (["matrix", "--architecture", "hoper"], "(did you mean hopper?)"),
     (["compare", VOLTA, VOLTA, "--simplify", "long"], "time limit 'long' cannot be read"),
 ]

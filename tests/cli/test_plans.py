@@ -111,7 +111,7 @@ def test_errors_of_plans_are_measured(run):
         (("run", "hopper/none | out=bf16", "--a", "0x0", "--b", "0x0"), "hopper has no instruction"),
         (("run", V, "--unit", V, "--a", "0x0", "--b", "0x0"), "leave out --unit"),
         (("run", "plain", "--a", "0x0", "--b", "0x0"), "--unit DESIGN"),
-        (("run", f"{V} | promote=4", "--a", "0x0", "--b", "0x0"), "k = 1 is no multiple"),
+        (("run", f"{V} | promote=4", "--a", "0x0", "--b", "0x0"), "k = 1 is not a multiple"),
         (("compare", V, f"{V} | out=fp16"), "d is fp32 in one, fp16 in the other"),
         (("compare", V, "plain"), "plain is an algorithm, and the unit that it calls is missing"),
         (("compare", V, f"{V} | alpha=2 | c=last", "--errors"), "scales its sum"),

@@ -155,7 +155,7 @@ def test_a_register_of_another_clock_is_refused(tmp_path, edge):
         ("tied = { rst_n = 1 }", "tied = { rst_n = 1, en = 1 }", "these bits are tied twice, or steer a register"),
         ("tied = { rst_n = 1 }", "", "asynchronous reset or load that is not tied"),
         ('clock = "clk"', 'clock = "clk"\ncycles = 2', "and no cycles"),
-        ('clock = "clk"', 'clock = "en"', "input clk .1 bit. is no operand"),
+        ('clock = "clk"', 'clock = "en"', "input clk .1 bit. is not an operand"),
         ('clear = "clr"', 'clear = "clr"\nclear_to = -1', "a number, or a text"),
         ('clear = "clr"', 'clear = "clr"\nload = "clr"', "load and load_from"),
         ('clear = "clr"', 'clear = "clr"\nload = "a[0]"\nload_from = "b"', "one of its bits is tied"),

@@ -114,7 +114,7 @@ def test_operands_that_alone_are_held_are_in_the_first_line(run, tmp_path):
         ("{ a = 2, b = 2, c = 2, d = 2 }", "unknown key"),
         ("{ a = [2, 1, 0], b = 2, c = 2 }", "3 numbers, and it has 2 elements"),
         ("{ a = -1, b = 2, c = 2 }", "an integer from 0 on"),
-        ('2\nheld = ["d"]', "d is no operand"),
+        ('2\nheld = ["d"]', "d is not an operand"),
         ('2\nheld = ["a", "b"]\ncycles = 3', "state either latency"),
     ],
 )

@@ -1,4 +1,4 @@
-"""`mmaproof suite`: what a person reads, what a program reads, what is in the file, and when it is no answer."""
+"""`mmaproof suite`: what a person reads, what a program reads, what is in the file, and when it is not an answer."""
 
 import itertools
 import json

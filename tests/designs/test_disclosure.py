@@ -44,7 +44,7 @@ def test_a_design_is_its_disclosure_whatever_it_is_called(tmp_path, names):
         design = find_design(name)
         held = disclose(design)
         assert read(tmp_path, held) == design
-        strange = read(tmp_path, held | {"name": "somebody's unit"})
+        strange = read(tmp_path, held | {"name": "someone's unit"})
         assert meaning(strange) == meaning(design)
         assert strange.name == strange.base_name == f"{DISCLOSED}:{tmp_path / 'unit.json'}"
         assert find_design(strange.name) == strange
@@ -112,9 +112,9 @@ def changed(place, value):
         ("name", "", "one line of text"),
         ("name", "two\nlines", "one line of text"),
         ("source", None, "one line of text"),
-        ("k", 0, "a whole number, 1 or more, is expected, not 0"),
-        ("k", 4.0, "a whole number"),
-        ("k", True, "a whole number"),
+        ("k", 0, "an integer, 1 or more, is expected, not 0"),
+        ("k", 4.0, "an integer"),
+        ("k", True, "an integer"),
         ("k", 1 << 20, "out of range"),
         ("k", 3, "K = 3"),
         ("formats", [], "formats: an object is expected"),

@@ -120,9 +120,13 @@ def test_a_row_that_states_nothing_is_not_marked_but_all_of_it_is_assumed(tmp_pa
         ('"published: a paper"', '"recorded"', r"families\.f: evidence: 'recorded' states no level.*not stated"),
         ('"published: a paper"', '"probably"', r"families\.f: evidence: .*one of vendor, published, assumed"),
         ("{ nan_code =", "{ nan_cod =", r"families\.f: evidence_of: nan_cod: unknown parameter"),
-        ('"assumed: not stated"', "3", r"families\.f: evidence_of: .* is no table of texts"),
-        ('assumed_like = "mine"', 'assumed_like = "ours"', r"architectures\.yours: assumed_like: 'ours' is no arch"),
-        ('assumed_like = "mine"', 'assumed_like = "yours"', r"assumed_like: 'yours' is no architecture with rows"),
+        ('"assumed: not stated"', "3", r"families\.f: evidence_of: .* is not a table of texts"),
+        (
+            'assumed_like = "mine"',
+            'assumed_like = "ours"',
+            r"architectures\.yours: assumed_like: 'ours' is not an arch",
+        ),
+        ('assumed_like = "mine"', 'assumed_like = "yours"', r"assumed_like: 'yours' is not an architecture with rows"),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path, old, new, problem):

@@ -1,4 +1,4 @@
-"""Files are written whole or not at all; links are followed, and pipes and devices are never replaced."""
+"""Files are written atomically; links are followed, and pipes and devices are never replaced."""
 
 import os
 import stat

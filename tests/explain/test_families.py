@@ -111,7 +111,7 @@ def test_a_second_rounding_that_the_model_does_not_do_is_not_drawn() -> None:
     assert said(design, ROUNDED_DOWN) == said(once, ROUNDED_DOWN)
 
 
-# 2^24, and of odd k 1; a product that is no tie; a subnormal operand; a product of 2^-127
+# 2^24, and of odd k 1; a product that is not a tie; a subnormal operand; a product of 2^-127
 CHAINS = Operands((0x4B80, 0x3F80, 0x3F81, 0x0001, 0x0080), (0x3F80, 0x3F80, 0x3F81, 0x3F80, 0x3F00), 0x3F800000)
 
 

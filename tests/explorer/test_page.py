@@ -177,7 +177,7 @@ def seen(driver: Any, name: str) -> bool:
 
 
 BAD = {
-    "no number": ("a=volta/f32.f16.f16.f32&x=1,zz&y=1&c=0", "a", "'zz' is no number"),
+    "no number": ("a=volta/f32.f16.f16.f32&x=1,zz&y=1&c=0", "a", "'zz' is not a number"),
     "too large for all": ("a=hopper/wgmma.f32.e4m3.e4m3&x=1e999&y=1", "a", "is too large for e4m3"),
     "too large": ("a=hopper/wgmma.f32.e4m3.e4m3&x=2^10&y=1", "a", "1024 is too large for e4m3: at most 448"),
     "no infinity": ("a=hopper/wgmma.f32.e4m3.e4m3&x=inf&y=1", "a", "e4m3 has no infinity"),
@@ -186,8 +186,8 @@ BAD = {
     "too long": (f"a=volta/f32.f16.f16.f32&x={','.join(['1'] * 1025)}&y=1", "a", "too many for this page"),
     "divides by zero": ("a=volta/f32.f16.f16.f32&x=1&y=1/0", "b", "divides by zero"),
     "no instruction": ("a=volta/nothing&x=1&y=1", "unit0", "volta has no instruction 'nothing'"),
-    "no unit": ("a=nothing&x=1&y=1", "unit0", "is no design name"),
-    "second unit": ("a=volta/f32.f16.f16.f32&b=nothing&x=1", "unit1", "is no design name"),
+    "no unit": ("a=nothing&x=1&y=1", "unit0", "is not a design name"),
+    "second unit": ("a=volta/f32.f16.f16.f32&b=nothing&x=1", "unit1", "is not a design name"),
     "no parameter": ("a=volta/f32.f16.f16.f32@nothing=1&x=1&y=1", "unit0", "unknown parameter 'nothing'"),
     "parameter out of range": ("a=volta/f32.f16.f16.f32@fraction_bits=9999&x=1", "unit0", "allowed is an integer"),
     "a file": ("a=rtl:unit/UNIT.toml&x=1&y=1", "unit0", "is a file"),

@@ -92,7 +92,7 @@ def test_parameters_say_what_they_may_be_and_what_was_changed() -> None:
         (["rtl:unit/UNIT.toml"], {}, "unit0", "is a file: this page has the units of the catalogue"),
         (["disclosure:unit.json"], {}, "unit0", "is a file"),
         (["volta"], {}, "unit0", "write ARCHITECTURE/INSTRUCTION"),
-        (["x" * 5000], {}, "unit0", f"{'x' * 100}...' is no design name"),
+        (["x" * 5000], {}, "unit0", f"{'x' * 100}...' is not a design name"),
         (["volta/" + "x" * 5000], {}, "unit0", f"{'x' * 100}...'"),
         ([f"{VOLTA.name}@" + "x" * 5000], {}, "unit0", f"{'x' * 100}...'"),
         ([VOLTA.name], {"c": "z"}, "c", "c: 'z' is not a number"),
@@ -102,7 +102,7 @@ def test_problems_name_their_field(units: list[str], texts: dict[str, str], fiel
     problem = asked(*units, **texts)["problem"]
     assert problem["field"] == field
     assert text in problem["text"]
-    # a page is no place for the advice to run a command
+    # a page is not a place for the advice to run a command
     assert "mmaproof" not in problem["text"]
     assert len(problem["text"]) < 1000
 

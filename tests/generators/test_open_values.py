@@ -71,7 +71,7 @@ def separated(row):
 
 
 def hold_to_what_they_say(row, most=None):
-    """Run the vectors of a row on integers, of each thing that is to be separated at most so many."""
+    """Run the vectors of a row on integers, of each thing that is to be separated at most N."""
     held = 0
     for names, first, other, numbers in separated(row):
         for number in numbers[:most]:

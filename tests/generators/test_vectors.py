@@ -112,8 +112,8 @@ BAD += [
     (altered(outputs={}), "'outputs'"),
     (altered(outputs={"x": 3}), "'outputs'"),
     (altered(outputs={"x": "0x1ffffffff"}), "too wide"),
-    (altered(scale_format="fp32", scale_a=["0x3f800000"], scale_b=["0x3f800000"]), "fp32 is no format of scales"),
-    (altered(scale_format="uint8", scale_a=["0x01"], scale_b=["0x01"]), "uint8 is no format of scales"),
+    (altered(scale_format="fp32", scale_a=["0x3f800000"], scale_b=["0x3f800000"]), "fp32 is not a format of scales"),
+    (altered(scale_format="uint8", scale_a=["0x01"], scale_b=["0x01"]), "uint8 is not a format of scales"),
     ("[" * 100_000, "not JSON"),
     ('{"a": ' + "1" * 5000 + "}", "not JSON"),
 ]

@@ -129,6 +129,6 @@ def test_other_values_are_valid_and_different():
     design = find_design("ampere/mma.m16n8k16.f32.f16.f16.f32")
     found = {(x.parameter, x.text): x.design for x in alternatives(design)}
     assert {("L", "16"), ("fraction_bits", "23"), ("fraction_bits", "25"), ("carry_bits", "3")} <= set(found)
-    # a register that is wide enough, and structures of the same sum, are no other values
+    # a register that is wide enough, and structures of the same sum, are not other values
     assert not {("carry_bits", "4"), ("adder", "carry-save"), ("L", "8"), ("L", "3")} & set(found)
     assert all((x.chain, x.step) != (design.chain, design.step) for x in found.values())

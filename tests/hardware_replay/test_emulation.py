@@ -167,7 +167,7 @@ SCALES = np.ones((2, 4), ml_dtypes.float8_e4m3fn)
         ((GST, FP4, FP4.T, None, SCALES, SCALES.T[:1]), OperandError, r"scale_b has 1 scales"),
         ((GST, FP4, FP4.T, None, SCALES[0], SCALES.T), OperandError, r"scale_a has shape \(4,\): \(2, blocks\)"),
         ((GST, FP4, FP4.T, None, HALF, SCALES.T), OperandError, r"^scale_a: an array of float16 .* float8_e4m3fn"),
-        ((GST, FP4[:, :40], FP4.T[:40], None, SCALES, SCALES.T), DesignError, r"k = 40 is no multiple of the 16"),
+        ((GST, FP4[:, :40], FP4.T[:40], None, SCALES, SCALES.T), DesignError, r"k = 40 is not a multiple of the 16"),
         ((GST, np.zeros((2, 32), np.uint8) + 0x42, FP4.T, None, SCALES, SCALES.T), OperandError, r"^a: .*unpack_fp4"),
     ],
 )

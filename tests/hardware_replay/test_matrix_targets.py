@@ -61,7 +61,7 @@ def test_modules_of_the_working_directory_are_found(tmp_path: Path, monkeypatch:
         ("python:numpy", "python:package.module:function is needed"),
         ("python:numpy:nothing", "numpy has no nothing"),
         ("python:nowhere.at.all:f", "nowhere.at.all cannot be imported: ModuleNotFoundError"),
-        ("python:numpy:pi", "pi of numpy is no function"),
+        ("python:numpy:pi", "pi of numpy is not a function"),
         ("files:a.npy,b.npy", "files:A.npy,B.npy,D.npy is needed"),
         ("files:a.npy,b.npy,d.npy", "a.npy: No such file"),
     ],

@@ -100,8 +100,11 @@ def check_kept(ran, count):
         ("say('[]')", r'line 4 .*: not a JSON object: "\[\]"$'),
         ("""say('{"e": "0x0"}')""", r"line 4 .*: 'd' is missing or no text"),
         ("""say('{"d": 4}')""", r"line 4 .*: 'd' is missing or no text"),
-        ("""say('{"d": "4"}')""", r"line 4 .*: 'd' is no bit pattern of fp32 \(0x and up to 8 .* at most 0xffffffff\)"),
-        ("""say('{"d": "0x100000000"}')""", r"line 4 .*: 'd' is no bit pattern of fp32"),
+        (
+            """say('{"d": "4"}')""",
+            r"line 4 .*: 'd' is not a bit pattern of fp32 \(0x and up to 8 .* at most 0xffffffff\)",
+        ),
+        ("""say('{"d": "0x100000000"}')""", r"line 4 .*: 'd' is not a bit pattern of fp32"),
         ("""say('{"d": "0x0", "row": 5}')""", r"line 4 .*: answered out of order: row 4 is due: .*row"),
         ("""say('\\n{"d": "0x0", "row": null}')""", r"line 5 of its answers \(vector 104\): answered out of order"),
         ("""sys.stdout.write('{"d": "0x0"}'); sys.exit()""", "after 3 of 10 .* vector 104 is due within line 4: .*d"),

@@ -30,7 +30,7 @@ def test_every_recorded_row_is_reproduced(recordings):
 
 
 def test_recordings_reject_the_neighbouring_design(recordings):
-    """The recordings are no formality: F off by one, or normalised products, does not reproduce them."""
+    """The recordings are not a formality: F off by one, or normalised products, does not reproduce them."""
     answers = read_recording(recordings / "v100-fp16-fp32.npz")
     for settings in ("fraction_bits=24", "fraction_bits=22", "product_exponent=normalised", "rho=rne-fp32"):
         design = find_design(f"volta/f32.f16.f16.f32@{settings}")
@@ -135,8 +135,8 @@ def test_a_malformed_index(folder, text):
     [
         ({"k": 8}, "do not fit k = 8"),
         ({"rows": 4}, "3 rows, the index says 4"),
-        ({"k": float("inf")}, "k is inf: a whole number"),
-        ({"rows": True}, "rows is True: a whole number"),
+        ({"k": float("inf")}, "k is inf: an integer"),
+        ({"rows": True}, "rows is True: an integer"),
         ({"a_format": "fp17"}, "unknown format"),
         ({"a_format": "e4m3"}, "too wide for e4m3"),
     ],
@@ -173,7 +173,7 @@ def test_a_member_that_is_no_array(folder):
     rewrite(folder, d=None)
     with zipfile.ZipFile(folder / "made.npz", "a") as archive:
         archive.writestr("d.npy", "abc")
-    with pytest.raises(InputError, match="d is no array in the format of NumPy"):
+    with pytest.raises(InputError, match="d is not an array in the format of NumPy"):
         read_recording(folder / "made.npz")
 
 

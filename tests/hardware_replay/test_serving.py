@@ -136,7 +136,7 @@ def test_the_first_of_several_bad_lines_is_named():
         (header(VOLTA, d_format=16), "d_format = 16"),
         (header(VOLTA, design="volta/f16.f16.f16.f16"), r"asks for volta/\S+f16.f16.f16.f16, served is volta/"),
         (header(VOLTA, design=f"{VOLTA.name}@fraction_bits=24"), "@fraction_bits=24, served is"),
-        (header(VOLTA, design="nothing"), "'nothing' is no design name"),
+        (header(VOLTA, design="nothing"), "'nothing' is not a design name"),
         (header(VOLTA, design=["x" * 100]), r"'design' is \[\"xxx.*\.\.\.: a design name or null"),
         (header(VOLTA, k=5), r"k = 5 is above the K = 4 .* choose 4 or 8"),
         (header(VOLTA, k=0), "k = 0"),

@@ -35,7 +35,7 @@ def test_each_mutant_changes_one_place():
 
 
 def test_each_mutant_is_a_program():
-    """A change that is no Python would be killed by any test, whatever it breaks."""
+    """A change that is not a Python would be killed by any test, whatever it breaks."""
     for x in MUTANTS:
         ast.parse(x.of((ROOT / x.file).read_text(encoding="utf-8")), x.name)
 

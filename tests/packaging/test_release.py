@@ -42,7 +42,7 @@ def test_the_source_distribution_names_every_folder_that_is_no_package():
             check=True,
         ).stdout.splitlines()
     except (OSError, subprocess.CalledProcessError):
-        pytest.skip("this is no checkout: nobody says which files there are")
+        pytest.skip("this is not a checkout: nobody says which files there are")
     lines = [x.split() for x in (ROOT / "MANIFEST.in").read_text().splitlines() if x and not x.startswith("#")]
     grafted = {name for command, *names in lines if command == "graft" for name in names}
     included = {name for command, *names in lines if command == "include" for name in names}

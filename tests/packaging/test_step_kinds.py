@@ -50,7 +50,7 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
     ),
     "properties/library/specials.py": ({"NanCode"}, "the code that results are held against, no reading of a unit"),
     "rtl/unit.py": ({"NetlistStep"}, "a circuit that is read becomes a step of this kind"),
-    "verification/differing_nets.py": ({"NetlistStep"}, "only a circuit has nets, and they are what is held up"),
+    "verification/differing_nets.py": ({"NetlistStep"}, "only a circuit has nets, and they are shown"),
 }
 """file -> the names in it, and why they are there"""
 

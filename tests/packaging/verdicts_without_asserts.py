@@ -96,7 +96,7 @@ def soundness_checks() -> None:
     expect("no claims", raised(lambda: combine([])), "ValueError")
     unit, algorithm = find_design(HMMA), find_algorithm("markidis")
     if not isinstance(algorithm, SplitGemm):
-        WRONG.append("markidis is no split")
+        WRONG.append("markidis is not a split")
         return
     with patch.object(exact_operands, "reduced", reduced_to_c):
         asked = Asked(Means(Solving(), LIMITS, Budget()))

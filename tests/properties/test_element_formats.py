@@ -113,7 +113,7 @@ class Asked:
 
 
 def examine(design: Design, names: Iterable[str], where: str | None = None, budget: Budget | None = None):
-    """Return what is said of each question, and faults: internal errors and statements that are not so."""
+    """Return the answer to each question, and faults: internal errors and statements that are not so."""
     faults, said = [], Counter()
     for name in names:
         asked = PROPERTIES[name]

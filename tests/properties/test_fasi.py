@@ -31,7 +31,7 @@ def factors(value):
         x, y = value * 2.0**-power, 2.0**power
         if all(returned("fp16", pattern("fp16", v)) == v for v in (x, y)):
             return x, y
-    raise ValueError(f"{value} is no product of an fp16 number and a power of two")
+    raise ValueError(f"{value} is not a product of an fp16 number and a power of two")
 
 
 def pattern(fmt, value):

@@ -58,7 +58,7 @@ def test_other_questions_have_other_keys():
 
 def test_the_same_question_has_the_same_key_in_another_process():
     asked = question(where=[parse_precondition("c=0")])
-    assert asked.formula.symbols, "what was computed from a question is no part of it"
+    assert asked.formula.symbols, "what was computed from a question is not part of it"
     script = (
         "from mmaproof.properties.preconditions import parse_precondition as p; from mmaproof.designs.catalogue import "
         "find_design as f; from mmaproof.properties.equivalence import Equivalence as E\n"
@@ -126,12 +126,12 @@ def test_netlists_that_take_their_products_in_another_order_have_another_key(tmp
 
 
 class Other(Equivalence):
-    """A question of somebody else."""
+    """A question of a third party."""
 
 
 @dataclass(frozen=True)
 class Odd:
-    """Data of somebody else."""
+    """Data of a third party."""
 
     x: int = 1
 
@@ -146,7 +146,7 @@ def test_what_other_classes_do_is_not_known_from_their_names():
 
 
 class OtherProducts(SingleProducts):
-    """Products of somebody else."""
+    """Products of a third party."""
 
     @property
     def shift(self):
@@ -154,19 +154,19 @@ class OtherProducts(SingleProducts):
 
 
 class OtherChain(Chain):
-    """A chain of somebody else."""
+    """A chain of a third party."""
 
 
 class OtherStep(FusedStep):
-    """A step of somebody else."""
+    """A step of a third party."""
 
 
 class OtherDesign(Design):
-    """A design of somebody else."""
+    """A design of a third party."""
 
 
 class OtherFormat(Format):
-    """A format of somebody else."""
+    """A format of a third party."""
 
 
 def like(kind, value):

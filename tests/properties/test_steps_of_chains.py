@@ -182,7 +182,7 @@ def test_alignment_of_a_first_step_is_not_that_of_later_ones():
 
 
 class _Asked:
-    """Somebody who notes the lemmas, and proves all of them."""
+    """Someone who notes the lemmas, and proves all of them."""
 
     def __init__(self):
         self.names = []

@@ -470,7 +470,7 @@ def test_the_other_type_of_a_product_may_be_native() -> None:
 @pytest.mark.parametrize("design", [None, 3, [HOPPER]])
 def test_what_is_no_design_is_refused(design: Any) -> None:
     for call in (lambda: emulating(design), lambda: emulating(HOPPER, design), lambda: matmul(design, A, B)):
-        with pytest.raises(DesignError, match="is no design: give the name of one"):
+        with pytest.raises(DesignError, match="is not a design: give the name of one"):
             call()
 
 

@@ -279,7 +279,7 @@ def test_tensors_that_hold_no_plain_numbers() -> None:
 
 def test_settings_that_a_design_does_not_allow() -> None:
     a, b = drawn(2, 4), drawn(4, 2)
-    with pytest.raises(DesignError, match="promote_every = 6 is no multiple of the K = 4"):
+    with pytest.raises(DesignError, match="promote_every = 6 is not a multiple of the K = 4"):
         matmul("volta/f32.f16.f16.f32", a, b, promote_every=6)
     with pytest.raises(DesignError, match="promote_every needs sums of fp32 or fp64"):
         matmul(VOLTA, a, b, promote_every=8)

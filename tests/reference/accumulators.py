@@ -77,7 +77,7 @@ def late_ieee(
         pairs = [(widened(x, widen), widened(y, widen)) for x, y in pairs]
     order = range(len(pairs)) if order is None else order
     if sorted(order) != list(range(len(order))):
-        raise ValueError(f"{list(order)} is no permutation")
+        raise ValueError(f"{list(order)} is not a permutation")
     if len(pairs) % len(order) or len(order) % L:
         raise ValueError(f"{len(pairs)} products are not instructions of {len(order)} in steps of {L}")
     permuted = [pairs[start + k] for start in range(0, len(pairs), len(order)) for k in order]
@@ -164,7 +164,7 @@ def integer_dot(
 ) -> int:
     """One element of an integer unit: exact steps of L products on a register that wraps or saturates.
 
-    PMADDUBSW of the Intel SDM holds the sum of two products in a signed word of so many bits, which saturates.
+    PMADDUBSW of the Intel SDM holds the sum of two products in a signed word of N bits, which saturates.
     """
     if len(a) != len(b) or len(a) == 0 or len(a) % L != 0:
         raise ValueError(f"{len(a)} and {len(b)} operands are not steps of {L}")

@@ -205,7 +205,7 @@ def fused_sum(terms: Sequence[Term], design: Design) -> int:
 
 
 def loses_bits(term: Term, unit: int) -> bool:
-    """Whether a term is no multiple of ``2**unit``."""
+    """Whether a term is not a multiple of ``2**unit``."""
     return term.scale < unit and term.integer % (1 << (unit - term.scale)) != 0
 
 
@@ -239,7 +239,7 @@ def decode_pairs(
 def check_nan(nan_code: int, d_format: str) -> None:
     """Refuse a NaN pattern that would not read as one in the next step."""
     if decode(nan_code, d_format).kind != "nan":
-        raise ValueError(f"{nan_code:#x} is no NaN of {d_format}")
+        raise ValueError(f"{nan_code:#x} is not a NaN of {d_format}")
 
 
 def check_output(design: Design, d_format: str) -> None:

@@ -1,4 +1,4 @@
-"""The families of Xie et al. beside T-FDPA and FMA chains: FTZ-AddMul, E-, ST-, GST-, TR- and GTR-FDPA.
+"""The families of Xie et al. besides T-FDPA and FMA chains: FTZ-AddMul, E-, ST-, GST-, TR- and GTR-FDPA.
 
 Sources and notation as in exact.py, whose steps are used where a family shares them with T-FDPA. Products in
 excess of whole steps, groups or blocks are the caller's to pad with +0.
@@ -74,7 +74,7 @@ def ftz_addmul(
 ) -> int:
     """Xie, algorithms 1 and 2, for one element; d and every intermediate result are of the format of rho.
 
-    With ``minus_zero`` "positive" elements of -0 become +0, and so does such a c of an ``instruction`` of so many
+    With ``minus_zero`` "positive" elements of -0 become +0, and so does such a c of an ``instruction`` of N
     products: MMA-Sim 2.1.1, arithmetic/ftz_mul_add.py, and fpy's models compare magnitudes with the smallest normal
     number. With ``zero_products`` "plus-zero" a product is a fused multiply-add with +0: MMA-Sim of early 2026,
     simulator/arithmetic.py, pairwise_dot.
@@ -378,7 +378,7 @@ def gst_fdpa(
 
 @dataclass(frozen=True)
 class Rounded:
-    """What TR-FDPA and GTR-FDPA have beside the parameters of a T-FDPA step: F2 and two open points.
+    """What TR-FDPA and GTR-FDPA have besides the parameters of a T-FDPA step: F2 and two open points.
 
     ``late_alignment`` takes the place of what the algorithms round down; a final rounding only rounds down.
     """

@@ -118,7 +118,7 @@ class Number:
 
 
 def decode(pattern: int, format: str) -> Number:
-    """What a bit pattern stands for; beside FORMATS, one of the two formats of scale factors.
+    """What a bit pattern stands for; besides FORMATS, one of the two formats of scale factors.
 
     "e8m0" is the power of two 2**(x - 127), with NaN in the place of 2**128. "ue4m3" is e4m3 with its sign
     bit ignored.

@@ -29,5 +29,5 @@ def bits(value: float, format: str) -> int:
     array = np.array(value, dtype=DTYPES[format])
     assert math.isnan(value) or float(array) == value, f"{value} is no {format}"
     pattern = int(array.view(UINTS[array.itemsize]))
-    assert format != "tf32" or pattern % 2**13 == 0, f"{value} is no tf32"
+    assert format != "tf32" or pattern % 2**13 == 0, f"{value} is not a tf32"
     return pattern

@@ -146,7 +146,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_too_many_cells(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="has 4 cells, and at most 3 are taken: a proof about so many"):
+    with pytest.raises(InputError, match="has 4 cells, and at most 3 are taken: a proof about N"):
         read_unit(write_unit(tmp_path, COMBINATIONAL), most_cells=3)
     clock = '[clock]\nclock = "clk"\ncycles = 40\nreset = "rst"\nreset_value = 1\n'
     with pytest.raises(InputError, match="more than 50 cells over all clock cycles"):

@@ -43,6 +43,6 @@ def test_a_unit_is_proved_for_the_checker(capsys, tmp_path, unit):
     assert time.process_time() - started < 120
     steps = json.loads((folder / "composition.json").read_text())["steps"]
     assert any(x["why"].startswith("law: ") for x in steps)
-    # sums in another order are derived: without one of these steps the proof is no proof
+    # sums in another order are derived: without one of these steps the proof is not a proof
     linear = [i for i, x in enumerate(steps) if "sum of" in x["why"]]
     assert linear

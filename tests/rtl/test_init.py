@@ -25,7 +25,7 @@ def test_an_input_of_which_nothing_is_known_is_not_tied(tmp_path: Path) -> None:
     assert '# gear = "3\'d0"' in path.read_text()
     formats = '[formats]\na = "int8"\nb = "int8"\nc = "int32"\nd = "int32"\n\n[ports]'
     path.write_text(path.read_text().replace("[ports]", formats))
-    with pytest.raises(InputError, match="input gear .3 bits. is no operand: map it under"):
+    with pytest.raises(InputError, match="input gear .3 bits. is not an operand: map it under"):
         read_unit(path)
     path.write_text(path.read_text().replace("# gear", "gear"))
     assert read_unit(path).report.mapped["tied"] == "gear = 3'd0"

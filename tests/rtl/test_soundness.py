@@ -82,7 +82,7 @@ def asked(
 ) -> tuple[bool, NetlistProof]:
     """Whether a netlist and a design are equal for all operands, and the proof net by net, which must not say more.
 
-    Few samples, so many ``rows`` of each distribution, suggest much that is not so.
+    Few samples, N ``rows`` of each distribution, suggest much that is not so.
     """
     question = Equivalence(netlist, model)
     different, tried = differences(question)
@@ -262,7 +262,7 @@ def random_sums(design: Design, seed: int, cells: int = 40) -> Design:
 def replacements(netlist: Design, design: Design, few: int, monkeypatch: pytest.MonkeyPatch) -> int:
     """Check on all operands each fact, and that each net has the value of what replaces it; return how many have.
 
-    Only every so many operands (``few``) are samples of the proof, which suggest what is to be proved.
+    Only every N operands (``few``) are samples of the proof, which suggest what is to be proved.
     """
     question, replaced = Equivalence(netlist, design), 0
     names = [x.symbol_name() for x in question.formula.symbols]
@@ -273,7 +273,7 @@ def replacements(netlist: Design, design: Design, few: int, monkeypatch: pytest.
     everywhere, original, noted = Columns(rows), NetSweep.on_net, CutVariables.note
 
     def note(self: CutVariables, fact: FNode) -> None:
-        assert everywhere.values(self.without_cuts(fact)).all(), f"{fact} is no fact of {netlist.step}"
+        assert everywhere.values(self.without_cuts(fact)).all(), f"{fact} is not a fact of {netlist.step}"
         noted(self, fact)
 
     def on_net(self: NetSweep, name: str, word: Word[FNode]) -> Word[FNode]:

@@ -143,7 +143,7 @@ def test_pipelines_that_are_not_what_is_stated(
 @pytest.mark.parametrize(
     ("tied", "message"),
     [
-        ("[tied]\nrst_n = 1\nmode = 2\n", "input valid .* is no operand"),
+        ("[tied]\nrst_n = 1\nmode = 2\n", "input valid .* is not an operand"),
         ("[tied]\nrst_n = 0\nvalid = 1\nmode = 2\n", "held in reset"),
         ("[tied]\nvalid = 1\nmode = 2\n", "input rst_n"),
         ("[tied]\nrst_n = 1\nvalid = 1\nmode = 4\n", r"mode: 4 does not fit 2 bits"),

@@ -62,7 +62,7 @@ def test_the_nearest_multiple_is_kept_and_of_two_the_even_one():
     source, seen = random.Random(32), Counter()
     for index in range(6000):
         term, e_max = integer_term(source, source.choice([0, 1, source.randint(0, 70), source.randint(0, 200)]))
-        # often so many bits that a tie is likely
+        # often N bits that a tie is likely
         point = term.fraction_bits + e_max - term.exponent.data
         bits = max(point - source.choice([0, 1, 2, 3, source.randint(0, 70)]), 0)
         exact = value(term) * Fraction(2) ** (bits - e_max)

@@ -71,7 +71,7 @@ def test_products_and_dots_by_every_backend(backend):
     assert (dot(VOLTA, a[:, None], b.T[None], np.float32(0), backend=backend) == expected).all()
     assert (matmul(VOLTA, a, b, backend=backend.value) == expected).all()
     for call in (matmul, lambda *x, backend: dot(VOLTA, a, a, np.float32(0), backend=backend)):
-        with pytest.raises(InputError, match="'fast' is no backend"):
+        with pytest.raises(InputError, match="'fast' is not a backend"):
             call(VOLTA, a, b, backend="fast")
 
 
@@ -108,7 +108,7 @@ def test_products_and_dots_with_scales_by_every_backend(backend):
 
 def test_an_unknown_backend_is_refused(monkeypatch):
     monkeypatch.setenv("MMAPROOF_BACKEND", "gpu")
-    with pytest.raises(InputError, match=r"'gpu' is no backend: one of integers, arrays, native, or none"):
+    with pytest.raises(InputError, match=r"'gpu' is not a backend: one of integers, arrays, native, or none"):
         wanted_backend()
     with pytest.raises(InputError, match="no backend"):
         evaluate_batch(VOLTA, rows(1))

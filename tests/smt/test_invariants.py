@@ -68,7 +68,7 @@ def arithmetics() -> list[Design]:
 
 
 def operands(design: Design, rows: int, instructions: int, names: Sequence[str] = BASIC) -> list[Operands]:
-    """So many operand sets of each distribution, of so many instructions in a chain."""
+    """N operand sets of each distribution, of N instructions in a chain."""
     rng = np.random.default_rng(7)
     batches = [draw(name, design, rows, design.k * instructions, rng) for name in names]
     return [batch.row(row) for batch in batches for row in range(rows)]

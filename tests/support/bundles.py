@@ -1,4 +1,4 @@
-"""Bundles of small questions, and the checker of bundles, which is no part of the package."""
+"""Bundles of small questions, and the checker of bundles, which is not part of the package."""
 
 import contextlib
 import hashlib
@@ -47,7 +47,7 @@ def load_checker() -> ModuleType:
     """The checker as a module."""
     specification = importlib.util.spec_from_file_location("mmaproof_check", CHECKER)
     if specification is None or specification.loader is None:
-        raise ImportError(f"{CHECKER} is no module")
+        raise ImportError(f"{CHECKER} is not a module")
     module = importlib.util.module_from_spec(specification)
     sys.modules["mmaproof_check"] = module
     specification.loader.exec_module(module)
@@ -62,7 +62,7 @@ def checked(folder: Path, *options: str, checker: ModuleType | None = None) -> t
 
 
 def small_design(length: int, **settings: Any) -> Design:
-    """A fused unit of so many products of words of three bits, where ``use_small_formats`` holds."""
+    """A fused unit of N products of words of three bits, where ``use_small_formats`` holds."""
     rho = "rne-fp16"
     chain, step = compose({"L": length, "rho": rho, "fraction_bits": 3})
     element = next(f for f in ELEMENTS if f.name == "small-e1m1")

@@ -273,7 +273,7 @@ def random_pipeline(seed: int, steps: int = 8, wrong: float = 0.08, is_skewed: b
     """Return a random circuit without feedback, once ``on`` is tied to 1 and ``off`` to 0.
 
     The words that a cell reads are delayed until their paths have as many registers, but for one register of the whole
-    word or of one bit, which is left out in so many cases (``wrong``). ``free`` is an input that is no operand, and
+    word or of one bit, which is left out in N cases (``wrong``). ``free`` is an input that is not an operand, and
     ``open`` a net that nothing drives. Operands of one that ``is_skewed`` are given in different clock cycles, and
     count as many registers more.
     """

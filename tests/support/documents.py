@@ -77,7 +77,7 @@ def _annotate(example: Example, note: str) -> None:
             elif word == "slow":
                 example.is_slow = True
             else:
-                raise ValueError(f"line {example.number}: {word!r} is no note on an example")
+                raise ValueError(f"line {example.number}: {word!r} is not a note on an example")
 
 
 def _commands(body: str) -> list[Command]:

@@ -40,7 +40,7 @@ def steps_between(*widths: int) -> set[Step]:
 
 
 def not_joined(seen: Collection[Step], noted: Collection[Step]) -> set[Step]:
-    """Return the steps that are no chain of steps that were noted."""
+    """Return the steps that are not chain of steps that were noted."""
     return {(low, high) for low, high in seen if high not in _reached(low, noted) or (high, high) not in noted}
 
 

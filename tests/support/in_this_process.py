@@ -39,7 +39,7 @@ def symbols_of(formula: FNode) -> list[FNode]:
 
 
 class InTurn(Rival):
-    """A query in place of a rival that waits for processes: it is asked when somebody waits, and when it is asked."""
+    """A query in place of a rival that waits for processes: it is asked when someone waits, and when it is asked."""
 
     def __init__(self, solving: Solving, formula: FNode, limits: Limits) -> None:
         self._asked, self._formula, self._limits = solving, formula, limits

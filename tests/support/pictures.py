@@ -54,7 +54,7 @@ def value(words: str) -> Fraction:
     if words in {"+0", "-0"}:
         return Fraction(0)
     found = re.fullmatch(r"([+-])(\d*[13579]) \* 2\^(-?\d+)", words)
-    assert found, f"{words!r} is no sign, odd significand and power of two"
+    assert found, f"{words!r} is not a sign, odd significand and power of two"
     return Fraction(int(found[1] + found[2])) * Fraction(Fraction(2) ** int(found[3]))
 
 

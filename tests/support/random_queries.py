@@ -14,7 +14,7 @@ from mmaproof.smt.solving.query import SYMBOL, Node, Query
 def random_query(
     seed: int, bits: Sequence[int] = (2, 3, 3, TRUTH), steps: int = 25, operators: Sequence[Operator] = OPERATORS
 ) -> Query:
-    """A random truth value over symbols of so many bits, with operators of QF_BV."""
+    """A random truth value over symbols of N bits, with operators of QF_BV."""
     rng = random.Random(seed)
     nodes = [Node(SYMBOL, width, name=f"s{i}") for i, width in enumerate(bits)]
     while len(nodes) < len(bits) + steps or nodes[-1].width != TRUTH:

@@ -56,4 +56,4 @@ MUTANTS: tuple[Different, ...] = tuple(Different(**row) for row in _LISTED["muta
 """Those that compute something else than their design."""
 
 REFUSED: tuple[Mutant, ...] = tuple(Mutant(**row) for row in _LISTED["refused"])
-"""Those that are no pipelines of the stated latency."""
+"""Those that are not pipelines of the stated latency."""

@@ -129,7 +129,7 @@ def random_design(family: str, seed: int, **settings: Any) -> Design:
 
 
 def with_parameters(design: Design, **settings: Any) -> Design:
-    """The design with parameters changed, without asking whether they have an effect beside the others."""
+    """The design with parameters changed, without asking whether they have an effect besides the others."""
     chain, step = compose(complete_settings(design.chain, design.step) | settings)
     return dataclasses.replace(design, chain=chain, step=step)
 

@@ -78,7 +78,7 @@ class Writer:
         return found
 
     def chance(self, of: float) -> bool:
-        """Return True in so many cases."""
+        """Return True in N cases."""
         return self.rng is not None and bool(self.rng.random() < of)
 
     def cell(self, kind: str, width: int, *, signed: bool = False, **inputs: Bits) -> Bits:

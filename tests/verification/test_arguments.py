@@ -1,4 +1,4 @@
-"""Questions that are decided by steps of their own: what a solver does not refute is no proof."""
+"""Questions that are decided by steps of their own: what a solver does not refute is not a proof."""
 
 import time
 from dataclasses import replace

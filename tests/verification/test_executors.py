@@ -111,7 +111,7 @@ list(finished(eval, [{!r}], partial(local_pool, 1), 1))
 @pytest.mark.parametrize("address", ["nonsense", "foo://host:1", "tcp://host:port"])
 def test_an_address_that_cannot_be_read(address):
     with (
-        pytest.raises(InputError, match=r"is no address of a dask scheduler such as tcp://HOST:8786"),
+        pytest.raises(InputError, match=r"is not an address of a dask scheduler such as tcp://HOST:8786"),
         cluster(address),
     ):
         pass

@@ -1,4 +1,4 @@
-"""Fingerprints: what is asked, when designs differ, and which vectors show it."""
+"""Fingerprints: the questions, when designs differ, and which vectors show it."""
 
 from dataclasses import replace
 

@@ -197,7 +197,7 @@ def test_what_goes_wrong_in_a_worker_is_a_reason():
     too_long = [replace(FEW[0], k=k, instruction=f"k{k}") for k in (1 << 16, 3 << 8)]
     (answer,) = ask_all([too_long[0], too_long[1].change(fraction_bits=24)])
     assert answer.comparison.reason == "DesignError: " + (
-        "k = 196608 is above 65536: a formula about so many products takes gigabytes"
+        "k = 196608 is above 65536: a formula of that length takes gigabytes"
     )
 
 

@@ -141,7 +141,7 @@ def test_each_lemma_counts(monkeypatch, name, without):
     assert len(left) == len(strategies.STRATEGIES) - 1
     monkeypatch.setattr(strategies, "STRATEGIES", left)
     question = Equivalence(*pair_of(name))
-    question.compares_runs = False  # lemmas of stages are no part of this test
+    question.compares_runs = False  # lemmas of stages are not part of this test
 
     def say_all_but(one):
         lemmas = itertools.count()

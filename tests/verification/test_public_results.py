@@ -170,7 +170,7 @@ BAD = {
     "fingerprint design": (lambda: mmaproof.fingerprint("vlta/x"), "unknown architecture"),
     "fingerprint property": (lambda: mmaproof.fingerprint(VOLTA, ["sticky"]), "unknown property 'sticky'"),
     "fingerprint limits": (lambda: mmaproof.fingerprint(VOLTA, limits=0), "time limit 0.0 s is out of range"),
-    "limits": (lambda: mmaproof.compare(VOLTA, VOLTA, limits="5s"), "time limit '5s' is no number"),
+    "limits": (lambda: mmaproof.compare(VOLTA, VOLTA, limits="5s"), "time limit '5s' is not a number"),
     "where": (lambda: mmaproof.compare(VOLTA, VOLTA, where="exponent"), "unknown precondition 'exponent'"),
     "where number": (lambda: mmaproof.check("nan-code", VOLTA, where=3), "where = 3"),
     "run unit": (lambda: mmaproof.run_gemm("markidis", ONE_FP32), "the unit that it calls is missing"),
@@ -200,7 +200,7 @@ BAD = {
     "sharpness": (lambda: mmaproof.sharpness(mmaproof.tolerance(VOLTA, 16), "x"), "unknown distribution 'x'"),
     "identify target": (lambda: mmaproof.identify("modl:x", "f32.f16.f16.f32", 4), "unknown target 'modl:x'"),
     "identify object": (lambda: mmaproof.identify(3, "f32.f16.f16.f32", 4), "target 3: a target, the text"),
-    "identify interface": (lambda: mmaproof.identify(unit), "what can be asked of the unit?"),
+    "identify interface": (lambda: mmaproof.identify(unit), "--interface D.A.B.C and --k N are required"),
     "identify space": (
         lambda: mmaproof.identify(unit, "f32.f16.f16.f32", 4, space={"F": [23]}),
         "space: unknown parameter 'F'",
@@ -218,7 +218,7 @@ BAD = {
         lambda: mmaproof.identify(lambda a, b, c: c[:1], "f32.f16.f16.f32", 4),
         "returned an array of shape (1,)",
     ),
-    "nets": (lambda: mmaproof.differing_nets(find_design(VOLTA), VOLTA, ONE), "is no netlist"),
+    "nets": (lambda: mmaproof.differing_nets(find_design(VOLTA), VOLTA, ONE), "is not a netlist"),
     "rtl": (lambda: mmaproof.read_rtl("nowhere.toml"), "nowhere.toml"),
 }
 

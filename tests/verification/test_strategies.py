@@ -43,7 +43,7 @@ LIMITS = Limits(20, 4 << 30)
 
 
 class Scripted(Case):
-    """A question of whose statements a list says what is known; the last is said of all others too."""
+    """A question with a list of what is known of its statements; the last entry holds for all others too."""
 
     def __init__(self, question, *statuses, met=False):
         super().__init__(question, question.designs[0], Means(Solving(), LIMITS, None), time.monotonic(), LIMITS, met)
@@ -68,7 +68,7 @@ def between(first, second, **options):
 
 
 class OtherClaim(Equivalence):
-    """A question that is no equivalence, although it is written as one."""
+    """A question that is not an equivalence, although it is written as one."""
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def test_the_whole_question_is_answered_beside_a_part_that_takes_long(monkeypatc
     case = Case(question, question.designs[0], Means(Solving(), Limits(LONG, 4 << 30), None), time.monotonic(), LIMITS)
 
     def part(asking):
-        # what is asked about another question is interrupted by the one that it is for
+        # queries about another question are interrupted by the one that they serve
         return hard_part(replace(asking, outer=asking, rival=None, began=time.monotonic() + LONG) if nested else asking)
 
     monkeypatch.setattr(strategies, "STRATEGIES", (*first, part, one_piece))

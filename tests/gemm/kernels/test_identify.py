@@ -210,7 +210,7 @@ MX, NV = "blackwell/tcgen05.mma.block32.f32.e4m3.e4m3.ue8m0", "blackwell/tcgen05
 
 
 def recorded_with_scales(text: str, given: tuple[Plan, ...], changed: int = 0, k: int = 128) -> Outcome:
-    """Look for a plan of a recorded product; one of the scales is ``changed`` so many powers of two afterwards."""
+    """Look for a plan of a recorded product; one of the scales is ``changed`` N powers of two afterwards."""
     plan, rng = read_plan(text), np.random.default_rng(0)
     (a_format, b_format, _, d_format), scale = plan.formats, plan.scale_format
     assert scale is not None

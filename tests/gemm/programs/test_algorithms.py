@@ -64,7 +64,7 @@ def test_parameters_of_the_publications():
     ("text", "error", "message"),
     [
         ("markidi", InputError, r"unknown algorithm 'markidi': one of plain, .*, slices, residues, slices-fp8"),
-        ("plain@c", DesignError, r"'c' is no setting: write plain@parameter=value"),
+        ("plain@c", DesignError, r"'c' is not a setting: write plain@parameter=value"),
         ("plain@d=last", DesignError, r"plain has no parameter 'd': one of products, .*, c"),
         ("plain@c=middle", DesignError, r"plain: c = 'middle' is not allowed: first, last"),
         ("plain@scale=25", DesignError, r"scale = '25' is not allowed: an integer 0..24"),
@@ -93,7 +93,7 @@ def test_what_is_not_allowed_is_named(text, error, message):
         (
             "slices-fp8@interval=24",
             "hopper/wgmma.f32.e4m3.e4m3",
-            "interval = 24 is no multiple of the instruction's K = 32",
+            "interval = 24 is not a multiple of the instruction's K = 32",
         ),
         ("slices-fp8@outside=fp32,bits=8,slices=3", "cpu/vfmadd231pd", "sums are fp64, which is wider than fp32"),
         ("slices-fp8", "volta/f32.f16.f16.f16", "its c is fp16, and d is fp32"),
@@ -101,7 +101,7 @@ def test_what_is_not_allowed_is_named(text, error, message):
         ("slices", "turing/mma.m8n8k16.s32.u8.u8.s32", "uint8, and signed integers are meant"),
         ("slices@bits=4", "turing/mma.m8n8k32.s32.s4.s4.s32", "a slice of 4 bits and a sign does not fit int4"),
         ("markidis@scale=11", VOLTA.name, r"scaled by 2\*\*11 cannot share an accumulator: accumulators=separate"),
-        ("promoted@interval=6", VOLTA.name, "interval = 6 is no multiple of the instruction's K = 4"),
+        ("promoted@interval=6", VOLTA.name, "interval = 6 is not a multiple of the instruction's K = 4"),
     ],
 )
 def test_a_unit_that_does_not_fit_is_refused(name, unit, message):
@@ -135,7 +135,7 @@ def test_operands_that_do_not_fit_are_refused():
         ("plain@scale=3", "scale has no effect on operands of one word"),
         ("markidis@schedule=block,intermediate=fp16", "intermediate has no effect with schedule=block"),
         ("markidis@rounding=rz,rounding=rne", "sets rounding twice"),
-        ("markidis@", "is no setting"),
+        ("markidis@", "is not a setting"),
     ],
 )
 def test_settings_that_change_nothing_are_refused(name, why):

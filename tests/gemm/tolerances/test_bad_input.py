@@ -23,7 +23,7 @@ NAN = np.where(np.arange(32).reshape(4, 8) == 0, np.float16(np.nan), A)
     [
         ({"plan": None}, "plan = None: a design, a plan, or the text"),
         ({"plan": [UNIT]}, "a design, a plan, or the text"),
-        ({"plan": ""}, "is no design name"),
+        ({"plan": ""}, "is not a design name"),
         ({"plan": "/nowhere.toml"}, "/nowhere.toml: cannot be read"),
         ({"plan": f"{UNIT} | parts=2"}, "unknown key 'parts'"),
         ({"plan": f"{UNIT} | split-k=9"}, "a part would be empty"),
@@ -67,7 +67,7 @@ def test_arguments_of_assert_gemm(change, message: str) -> None:
         ({"k": 8.0}, "k = 8.0: the length of the dot products is an integer"),
         ({"k": 10**10}, "a plan is computed for K from 1 to 1048576"),
         ({"k": 6}, "no multiple of it: choose 4 or 8"),
-        ({"plan": f"{UNIT} | split-k=2", "k": 6}, "k = 6 is no multiple of the plan's K of a tile"),
+        ({"plan": f"{UNIT} | split-k=2", "k": 6}, "k = 6 is not a multiple of the plan's K of a tile"),
         ({"plan": 3}, "plan = 3: a design"),
         ({"where": "nothing"}, "unknown precondition 'nothing'"),
         ({"where": 3}, "where = 3: conditions such as"),

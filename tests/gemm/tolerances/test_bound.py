@@ -267,7 +267,7 @@ def test_magnitudes_far_from_one_change_nothing_but_the_exponent(exponent: int) 
 
 @pytest.mark.parametrize("name", [n for n, x in load_catalogue().designs.items() if x.d_format.name == "fp64"])
 def test_no_bound_of_fp64_is_so_small_that_float64_loses_it(name: str) -> None:
-    """A half unit of its least number is no float64, but terms are aligned at 2**-252 at least, and zeros are, too."""
+    """A half unit of its least number is not a float64, but terms and zeros are aligned at 2**-252 at least."""
     design = find_design(name)
     k = design.padded_length(1)
     given = Given.of(Plan(design), np.full((1, k), 2.0**-538), np.full((k, 1), 2.0**-537), np.zeros((1, 1)))

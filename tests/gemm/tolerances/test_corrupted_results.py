@@ -274,7 +274,7 @@ def test_an_error_of_its_bound_is_within(sign):
 
 
 def test_a_large_c_has_errors_of_its_size(monkeypatch):
-    """In a statistical test, what a unit returns for small products and a large c is no garbage."""
+    """In a statistical test, what a unit returns for small products and a large c is not garbage."""
     monkeypatch.setattr(assertion, "SAMPLES", 4000)
     assertion._measured.cache_clear()
     unit = "hopper/wgmma.f32.f16.f16"

@@ -109,7 +109,7 @@ def test_a_page_without_bounds_says_so() -> None:
     [("proved", np.nan, 3), ("proved", 3.4028234e38, 3), ("statistical", np.inf, 3), ("bits", np.nan, 4)],
 )
 def test_elements_that_were_left_out_do_not_pass(strength: str, c: float, checked: int) -> None:
-    """An element with an operand that is no number, or that may overflow, has no bound."""
+    """An element with an operand that is not a number, or that may overflow, has no bound."""
     unit, seen = "hopper/wgmma.m64n8k16.f32.f16.f16", []
     a, b, start = np.full((2, 16), 30000.0, np.float16), np.ones((16, 2), np.float16), np.zeros((2, 2), np.float32)
     start[0, 1] = c

@@ -20,7 +20,7 @@ WGMMA = "hopper/wgmma.m64n8k16.f32.f16.f16"
 
 @pytest.fixture(scope="module")
 def fake_driver(tmp_path_factory):
-    """Return the folder of a libcuda.so.1 that is no driver."""
+    """Return the folder of a libcuda.so.1 that is not a driver."""
     pytest.importorskip("cuda.bindings", reason="the extra [cuda] is not installed")
     compiler = shutil.which("cc")
     if compiler is None:

@@ -103,7 +103,7 @@ def test_with_scales_the_step_has_all_of_its_products():
 
 
 def test_in_a_chain_c_is_any_number():
-    """The c of the second step is no zero, whatever is asked of the first."""
+    """The c of the second step is not a zero, whatever is asked of the first."""
     assert Status.REFUTED in statuses(lemmas_of_bits(with_bits(34), with_bits(40), 64, C_IS_ZERO))
 
 

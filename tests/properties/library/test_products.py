@@ -83,7 +83,7 @@ def test_precision_of_the_accumulation(name, verdict):
 
 
 def test_two_products_of_the_paper_add_exactly():
-    # Fasi et al.: the first product is no binary16 number, the sum is one
+    # Fasi et al.: the first product is not a binary16 number, the sum is one
     half = find_design(HALF)
     asked, f = find_property("accumulation-precision"), half.a_format
     a, b = (1 - 2.0**-11, 1 - 2.0**-11), (1 - 2.0**-11, 2.0**-11)

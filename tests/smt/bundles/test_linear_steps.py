@@ -30,7 +30,7 @@ def proving():
     rows = [{w.symbol_name(): int(v) for w, v in zip(words, row, strict=True)} for row in np.eye(3, dtype=int)]
     with Refuter(LIMITS.memory_bytes) as refuter:
         root = m.Not(m.Equals(*words[:2]))
-        # z is no operand of the root: what is known of it is that it is equal to itself
+        # z is not an operand of the root: what is known of it is that it is equal to itself
         root = m.And(m.Equals(words[2], words[2]), root)
         kernel = Kernel(environment, root, Refutations(refuter, LIMITS).refute)
         laws = LawsInUse(kernel, lambda _: None)

@@ -1,4 +1,4 @@
-"""Words of a model and bits of a netlist that are constant, and results that are no NaN: samples alone say nothing."""
+"""Words of a model and bits of a netlist that are constant, and results that are not NaN: samples alone say nothing."""
 
 import time
 

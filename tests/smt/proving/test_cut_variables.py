@@ -1,4 +1,4 @@
-"""Variables that stand for terms: what is asked about them, what is known of them, and when a cut is moved back."""
+"""Cut points: the queries about them, the facts known of them, and when a cut is moved back."""
 
 import time
 

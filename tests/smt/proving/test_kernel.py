@@ -260,7 +260,7 @@ def test_leaves_that_differ_in_more_than_names_are_two(environment, proving):
     )
     for claim in claims:
         kernel.use(claim, [], "a claim")
-        kernel.use(claim, [], "again, which is no step")
+        kernel.use(claim, [], "again, which is not a step")
     kernel.use(m.Not(m.BVULT(b, a)), [m.BVULT(a, b)], "less is not more")
     theorem = kernel.theorem()
     assert [x.leaf for x in theorem.steps] == [0, 1, 2, 0, 3]

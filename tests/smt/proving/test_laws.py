@@ -221,7 +221,7 @@ class Larger(IntegerAlgebra):
 
 
 class OneMore(IntegerAlgebra):
-    """Sums of so many bits are one too large, and that of 1 and 1 is 5 there."""
+    """Sums of N bits are one too large, and that of 1 and 1 is 5 there."""
 
     def __init__(self, width):
         super().__init__()

@@ -180,7 +180,7 @@ def test_what_is_no_sum_is_not_read_as_one():
 
 @pytest.mark.parametrize("signed", [False, True])
 def test_a_choice_that_stands_for_itself_is_not_read_as_its_truth_value(signed):
-    """Its condition is no symbol, so the variable of its form is the word that was chosen: 5 or 0, not 1 or 0."""
+    """Its condition is not a symbol, so the variable of its form is the word that was chosen: 5 or 0, not 1 or 0."""
     environment = Environment()
     m = environment.formula_manager
     x, y, word = (m.Symbol(n, BVType(3)) for n in ("x", "y", "word"))

@@ -34,7 +34,7 @@ LIMITS = Limits(60, 4 << 30)
 
 
 def opaque(m, term):
-    """A term with the same value that is no sum and no part of a word."""
+    """A term with the same value that is not a sum and no part of a word."""
     return m.BVXor(m.BVOr(term, m.BV(1, term.bv_width())), m.BVAnd(m.BVNot(term), m.BV(1, term.bv_width())))
 
 
@@ -44,7 +44,7 @@ class CheckedCuts(CutVariables):
     everywhere: Columns
 
     def note(self, fact):
-        assert self.everywhere.values(self.without_cuts(fact)).all(), f"{fact.serialize()} is no fact"
+        assert self.everywhere.values(self.without_cuts(fact)).all(), f"{fact.serialize()} is not a fact"
         super().note(fact)
 
 
@@ -71,7 +71,7 @@ class Bench:
         return self.model.signal(Signal(kind, len(self.model.signals)), word, bounds)
 
     def aligned(self, word, width, bounds):
-        """A term of a sum of so many bits, which a net is only by a lemma."""
+        """A term of a sum of N bits, which a net is only by a lemma."""
         term = opaque(self.m, self.model.extend(word, width).data)
         return self.signal(SignalKind.ALIGNED, Word(term, width, True, self.model), bounds)
 
@@ -323,14 +323,14 @@ class Related(Bench):
         return self.cuts.without_cuts(word.data)
 
     def resized(self, word, width):
-        """A word as a term over the operands, in so many bits."""
+        """A word as a term over the operands, in N bits."""
         own, term, m = word.width, self.raw(word), self.m
         if width <= own:
             return m.BVExtract(term, 0, width - 1)
         return m.BVSExt(term, width - own) if word.signed else m.BVZExt(term, width - own)
 
     def nearly(self, term):
-        """A term with another value for one assignment that is no sample."""
+        """A term with another value for one assignment that is not a sample."""
         hidden = self.everywhere.rows[1]
         assert hidden not in self.samples.rows
         m = self.m
@@ -342,7 +342,7 @@ class Related(Bench):
         return self.m.Ite(self.cuts.without_cuts(truth.data), yes, no)
 
     def absolute(self, word, width):
-        """The magnitude of a word in so many bits."""
+        """The magnitude of a word in N bits."""
         m, term = self.m, self.resized(word, width)
         return m.Ite(m.BVSLT(term, m.BV(0, width)), m.BVNeg(term), term)
 

@@ -48,13 +48,13 @@ def without_one(m, x, y, z):
 
 
 def nearly(m, x, y, z):
-    """Another sum for one assignment, which is no sample."""
+    """Another sum for one assignment, which is not a sample."""
     here = m.And([m.Equals(w, m.BV(63, WIDTH)) for w in (x, y, z)])
     return m.Ite(here, x, another_order(m, x, y, z))
 
 
 def without_laws(formula, symbols, /, *, limits):
-    """Answer what is no law, whose words are x, y and z."""
+    """Answer what is not a law, whose words are x, y and z."""
     environment = Environment()
     names = {x.symbol_name() for x in environment.fvo.get_free_variables(formula)}
     return unanswered() if any(n.startswith("x_") for n in names) else ASK(formula, symbols, limits=limits)

@@ -127,7 +127,7 @@ def test_without_a_second_solver_nothing_is_certified(monkeypatch):
         return Availability(backend.name, "1" if backend.name == "z3" else None, "not here")
 
     monkeypatch.setattr(backends, "_availability", alone)
-    with pytest.raises(SolverNotInstalledError, match="no solver beside z3"):
+    with pytest.raises(SolverNotInstalledError, match="no solver besides z3"):
         Solving.of(Solving("z3", certify=Certify.SOLVER))
     assert Solving.of(Solving("z3")) == Solving("z3")
 

@@ -40,7 +40,7 @@ def follows(clauses: Sequence[Sequence[int]], clause: Sequence[int]) -> bool:
 
 
 def pigeons(count: int) -> list[list[int]]:
-    """So many pigeons do not fit into one hole fewer."""
+    """N pigeons do not fit into one hole fewer."""
     sits = [[1 + pigeon * (count - 1) + hole for hole in range(count - 1)] for pigeon in range(count)]
     return sits + [[-x, -y] for hole in zip(*sits, strict=True) for x, y in itertools.combinations(hole, 2)]
 
@@ -62,11 +62,11 @@ def test_a_proof_by_hand() -> None:
         ("1 2 0", "ends before the empty clause"),
         ("", "ends before the empty clause"),
         ("2", "line 1 of the proof, '2', is not one clause that ends with 0"),
-        ("2 0\n\n0", "line 2 of the proof, '', is no clause"),
+        ("2 0\n\n0", "line 2 of the proof, '', is not a clause"),
         ("2 0 0", "line 1 of the proof"),
         ("2 0 1 0", "line 1 of the proof"),
         ("d", "line 1 of the proof"),
-        ("two 0", "line 1 of the proof, 'two 0', is no clause"),
+        ("two 0", "line 1 of the proof, 'two 0', is not a clause"),
     ],
 )
 def test_a_proof_with_a_mistake_is_rejected(text: str, complaint: str) -> None:

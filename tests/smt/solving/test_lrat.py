@@ -20,7 +20,7 @@ LIMITS = Limits(60, 1 << 30)
 
 
 def pigeons(count):
-    """So many pigeons do not fit into one hole fewer."""
+    """N pigeons do not fit into one hole fewer."""
     sits = [[1 + pigeon * (count - 1) + hole for hole in range(count - 1)] for pigeon in range(count)]
     return sits + [[-x, -y] for hole in zip(*sits, strict=True) for x, y in itertools.combinations(hole, 2)]
 

@@ -1,4 +1,4 @@
-"""A query beside others: its answer interrupts them, it answers no other query, and nothing of it stays behind."""
+"""A query in parallel with others: its answer interrupts them, it answers no other query, and nothing of it is left."""
 
 import json
 import os

@@ -36,7 +36,7 @@ def test_types_and_patterns_that_do_not_fit_are_refused() -> None:
 
 
 def test_k_that_does_not_fit_is_refused_with_those_that_do() -> None:
-    with pytest.raises(DesignError, match="k = 10 is no multiple of the plan's K of a tile, 4: choose 8 or 12"):
+    with pytest.raises(DesignError, match="k = 10 is not a multiple of the plan's K of a tile, 4: choose 8 or 12"):
         multiply_plan(read_plan(PLAN), u16(2, 10), u16(10, 2))
     with pytest.raises(DesignError, match="2 parts of k = 4 are too many"):
         multiply_plan(read_plan(PLAN), u16(2, 4), u16(4, 2))

@@ -94,7 +94,7 @@ def test_bad_file_is_refused_with_its_name(tmp_path: Path, content: str, what: s
     [
         ("promote=128", r"names no unit: .* UNIT \| promote=128"),
         ("hopper/wgmma.f32.e4m3.e4m4", "no instruction"),
-        (f"{WGMMA} | promote", "'promote' is no setting"),
+        (f"{WGMMA} | promote", "'promote' is not a setting"),
         (f"{WGMMA} | splitk=4", "unknown key 'splitk'"),
         (f"{WGMMA} | tile=32 | tile=64", "tile is given twice"),
         (f"{WGMMA} | unit={WGMMA}", "the unit is given twice"),
@@ -110,7 +110,7 @@ def test_bad_file_is_refused_with_its_name(tmp_path: Path, content: str, what: s
         (f"{WGMMA} | c=middle", "c=middle is not allowed"),
         (f"{WGMMA} | c=none:fp32", "is not allowed"),
         (f"{WGMMA} | out=fp32:up", "is not allowed"),
-        (f"{WGMMA} | tile=48", "tile = 48 is no multiple of the instruction's K = 32"),
+        (f"{WGMMA} | tile=48", "tile = 48 is not a multiple of the instruction's K = 32"),
         (f"{WGMMA} | alpha=2", "c=last or c=none"),
         (f"{WGMMA} | c=none | beta=2", "beta and a format of c have no effect"),
         (f"{WGMMA} | promote=32:int32", "adds in integers"),
@@ -128,8 +128,8 @@ def test_plan_that_cannot_be_is_refused(text: str, what: str) -> None:
 @pytest.mark.parametrize(
     ("text", "k", "what"),
     [
-        (f"{WGMMA} | tile=64", 96, "k = 96 is no multiple of the plan's K of a tile, 64: choose 64 or 128"),
-        (f"{WGMMA} | promote=48", 96, "a part of 48 elements is no multiple of the instruction's K = 32"),
+        (f"{WGMMA} | tile=64", 96, "k = 96 is not a multiple of the plan's K of a tile, 64: choose 64 or 128"),
+        (f"{WGMMA} | promote=48", 96, "a part of 48 elements is not a multiple of the instruction's K = 32"),
         (f"{WGMMA} | promote=16", 64, "a part of 16 elements is shorter than the instruction's K = 32"),
         (f"{WGMMA} | stream-k=32.32", 128, r"stream-k=32.32 does not fit k = 128: .* 64 in all, and there are 128"),
         (f"{WGMMA} | split-k=2:1.0.2", 128, "the order 1.0.2 is of 3 parts, and there are 2"),
