@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from support.tiers import LONG, left_to_the_middle_tier, left_to_the_slow_tier
+from support.tiers import is_slow_value, left_to_the_middle_tier, left_to_the_slow_tier
 
 # The same examples on every run and machine; a solver call has no natural deadline.
 settings.register_profile("mmaproof", derandomize=True, deadline=None)
@@ -47,19 +47,21 @@ def _tier_of(item: pytest.Item) -> str | None:
     return next((x for x in ("slow", "middle") if item.get_closest_marker(x)), None)
 
 
-def _move(items: list[pytest.Item], tier: str | None, later: str, choose: Callable[[Iterable[str]], set[str]]) -> None:
+def _move(
+    items: list[pytest.Item],
+    tier: str | None,
+    later: str,
+    choose: Callable[[Iterable[pytest.Item]], set[pytest.Item]],
+) -> None:
     """Mark the tests of a tier that ``choose`` returns as tests of a later one."""
-    of_tier = [x for x in items if _tier_of(x) == tier]
-    chosen = choose(x.nodeid for x in of_tier)
-    for item in of_tier:
-        if item.nodeid in chosen:
-            item.add_marker(getattr(pytest.mark, later))
+    for item in choose(x for x in items if _tier_of(x) == tier):
+        item.add_marker(getattr(pytest.mark, later))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave tests out instead of skipping them: thousands of skipped ones take longer than many that run."""
     for item in items:
-        if item.nodeid in LONG:
+        if is_slow_value(item):
             item.add_marker(pytest.mark.slow)
     _move(items, None, "middle", left_to_the_middle_tier)
     _move(items, "middle", "slow", left_to_the_slow_tier)

@@ -32,6 +32,7 @@ def is_closed(match):
     return takes_all and (isinstance(end, ast.Raise) or never == "assert_never")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_every_match_is_closed(folder):
     assert [where for where, match in matches(folder) if not is_closed(match)] == []

@@ -184,7 +184,7 @@ def test_published_queries_refuse_a_limit_without_meaning() -> None:
     assert "soon" in done.stderr
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_staged_proofs_reports_the_ratio_to_one_piece() -> None:
     found = report("staged_proofs.py", "--cases", "reversed fp16-L4", "--timeout", "8s")
     (row,) = found["rows"]
@@ -194,7 +194,7 @@ def test_staged_proofs_reports_the_ratio_to_one_piece() -> None:
     assert row["is_lower_bound"] is (row["one_piece"]["verdict"] == "unknown")
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_identification_says_what_was_found() -> None:
     (row,) = report("identification.py", "--designs", "turing/mma.m8n8k16.s32.s8.s8.s32", "--seconds", "5")["rows"]
     assert row["found"]
@@ -205,7 +205,7 @@ def test_identification_says_what_was_found() -> None:
 SMALL = ("--k", "32", "--rows", "4", "--columns", "4")
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_gemm_reports_every_algorithm_against_plain_and_numpy() -> None:
     found = report("gemm.py", *SMALL)
     assert {"cpu", "python", "numpy"} <= set(found["machine"])
@@ -230,6 +230,7 @@ def test_gemm_refuses_what_it_cannot_measure(wrong: tuple[str, ...]) -> None:
     assert "error:" in done.stderr
 
 
+@pytest.mark.slow
 def test_tolerances_counts_results_outside_their_bounds() -> None:
     done = run("tolerances.py", "--outputs", "4", "--minutes", "0.2")
     assert done.returncode == 0, done.stderr

@@ -98,7 +98,7 @@ def test_the_kept_statuses_are_read_as_they_were_written():
     assert statuses_text(held) == statuses_text(dict(reversed(held.items())))
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_there_are_200_of_several_kinds_and_they_are_the_same_everywhere(tmp_path):
     chosen = benchmarks()
     assert {kind: sum(x.kind == kind for x in chosen) for kind in COUNTS} == COUNTS

@@ -33,6 +33,7 @@ def write_texts(folder, gpu, answers, c=None):
         (folder / f"{name}.txt").write_text("".join(f"{w:032b}\n" for w in words.tolist()))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "name", ["v100-fp16-fp32", "a100-bf16-fp32", "a100-tf32-fp32", "ada-e4m3-fp16", "ada-e5m2-fp32", "h100-fp16-fp16"]
 )

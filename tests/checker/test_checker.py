@@ -53,6 +53,7 @@ def test_it_is_small_and_stands_alone():
     assert imported <= set(sys.stdlib_module_names)
 
 
+@pytest.mark.few(1)
 def test_a_bundle_is_accepted(made):
     folder, report = made
     status, said = checked(folder)
@@ -63,6 +64,7 @@ def test_a_bundle_is_accepted(made):
     assert (report.steps == 1) == (folder.name == "piece")
 
 
+@pytest.mark.few(1)
 def test_a_claim_in_steps_has_laws_for_each_exchange(made):
     folder, report = made
     if folder.name == "piece":
@@ -82,6 +84,7 @@ def says_z3(text):
     return str(solver.check())
 
 
+@pytest.mark.few(1)
 def test_another_solver_reads_the_scripts_and_says_the_same(made):
     """Each lemma by itself, and the claim. What is defined is read, too."""
     folder, report = made
@@ -115,6 +118,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_found(made, tmp_path, fault):
     name, of, rehash, expected = FAULTS[fault]

@@ -95,6 +95,7 @@ def holds_exactly_at(question, is_counterexample, operands, rng, count=4):
         assert held == is_counterexample(x), x
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("case", CASES)
 def test_the_formula_holds_exactly_at_the_counterexamples(case):
     make, argument = CASES[case]

@@ -39,6 +39,8 @@ def without_seconds(record):
     return re.sub(r"[0-9.]+ s\b", "", record) if isinstance(record, str) else record
 
 
+@pytest.mark.few(1)
+@pytest.mark.slow_values("check")
 @needs_native
 @pytest.mark.usefixtures("recorded")
 @pytest.mark.parametrize(
@@ -70,6 +72,7 @@ def test_a_design_without_native_code_runs_on_arrays_and_a_note_says_so(run, tmp
     assert f"note: {find_design(design).name} has no native code" in caplog.text
 
 
+@pytest.mark.few(3)
 @pytest.mark.usefixtures("recorded")
 @pytest.mark.parametrize("command", COMMANDS)
 def test_without_llvmlite_every_command_says_what_to_install(run, monkeypatch, command):

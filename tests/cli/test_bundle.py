@@ -87,6 +87,7 @@ def test_two_designs_in_steps(run, tmp_path, monkeypatch):
     assert found == 0, said
 
 
+@pytest.mark.slow_values("exchange-symmetric", "order-independent")
 @pytest.mark.middle
 @pytest.mark.parametrize("asked", ["order-independent", "exchange-symmetric", "negation-symmetric"])
 def test_properties_in_steps(run, tmp_path, asked):
@@ -127,7 +128,7 @@ def test_results_that_do_not_fall(run, tmp_path, asked, unit):
     assert found == 0, said
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_two_plans(run, tmp_path):
     folder, unit = tmp_path / "proof", "turing/mma.m8n8k16.s32.s8.s8.s32"
     status, out, _ = run("gemm", "compare", unit, f"{unit} | split-k=2", "--bundle", folder, "--json")

@@ -58,6 +58,7 @@ def test_holds(run):
         assert f"{lemma['name']}  [bitwuzla " in out
 
 
+@pytest.mark.slow
 def test_operands_of_a_bound_that_holds_are_those_of_the_largest_error(run):
     _, out, _ = run("check", "error-bound", TINY)
     assert out.startswith("holds: error-bound")
@@ -66,6 +67,7 @@ def test_operands_of_a_bound_that_holds_are_those_of_the_largest_error(run):
     assert out.startswith("violated: error-bound") and "operands for which the error is at least the bound" in out
 
 
+@pytest.mark.middle
 def test_violated(run):
     status, out, _ = run("check", "chain-order-independent", CHAIN, "--json")
     record = only_json(out)
@@ -82,7 +84,7 @@ def test_violated(run):
     assert (first["a"], first["c"]) == (second["a"][::-1], second["c"])
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_a_person_gets_runs_to_repeat_and_pictures(run):
     status, out, _ = run("check", "chain-order-independent", CHAIN)
     assert status == 1
@@ -160,7 +162,7 @@ def test_a_step_that_no_instruction_returns_is_marked(run, fakes, tmp_path):
     assert "step 1 of" not in out.partition("\nrun 1")[2], "drawn is the step"
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_runs_are_written_as_vectors_that_replay(run, tmp_path):
     path = tmp_path / "v.jsonl"
     assert run("check", "chain-order-independent", CHAIN, "-o", path, "--no-picture")[0] == 1
@@ -183,6 +185,7 @@ def test_the_same_seed_gives_the_same_witness(run):
     assert witnesses[0] == witnesses[1] != witnesses[2]
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
@@ -216,6 +219,7 @@ def test_bad_input_is_one_line_on_stderr_and_status_2(run, arguments, problem):
     assert problem in err
 
 
+@pytest.mark.middle
 def test_interruption_is_no_verdict(tmp_path):
     path = tmp_path / "v.jsonl"
     hard = ["chain-order-independent", CHAIN, "--no-search", "--solver", "z3", "--timeout", "10m", "-o", str(path)]

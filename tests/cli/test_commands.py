@@ -200,6 +200,7 @@ BAD_INPUT = [
 ]
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize(("arguments", "problem"), BAD_INPUT, ids=[" ".join(a)[:60] for a, _ in BAD_INPUT])
 def test_bad_input_is_one_line_on_stderr_and_status_2(run, arguments, problem):
     status, out, err = run(*arguments)

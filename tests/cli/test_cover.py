@@ -81,6 +81,7 @@ def test_every_bin_of_a_tensor_core_is_hit_or_unreachable(run):
             assert (x["hits"], x["baseline_hits"], x["solver"]["name"], x["reason"]) == (0, 0, "bitwuzla", None)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [

@@ -38,6 +38,7 @@ def without_times(found):
     return [without_times(x) for x in found] if isinstance(found, list) else found
 
 
+@pytest.mark.slow_values("matrix")
 @pytest.mark.middle
 @pytest.mark.parametrize(
     "command",
@@ -74,6 +75,7 @@ def found_elsewhere(task):
     return replace(compared(task), witness=Operands((0,) * 4, (0,) * 4, 0))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "command", [["cover", VOLTA], ["disputes", "volta"], ["fingerprint", VOLTA], ["suite", VOLTA, TURING]]
 )

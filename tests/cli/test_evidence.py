@@ -51,6 +51,7 @@ def test_vectors_are_written_and_numbered_by_their_lines(run, no_questions, tmp_
     assert seen == set(vectors)
 
 
+@pytest.mark.slow
 def test_a_person_is_told_how_to_run_them(run, no_questions, tmp_path):
     path = tmp_path / "volta.jsonl"
     _, out, _ = run("evidence", "volta", "-o", path)
@@ -68,7 +69,7 @@ def test_a_person_is_told_how_to_run_them(run, no_questions, tmp_path):
     assert {"fraction_bits", "L", "nan_code", "negative_zero"} <= set(row["recorded"])
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_a_recording_that_contradicts_the_row_is_noted(run, no_questions, tmp_path):
     path = tmp_path / "volta.jsonl"
     run("evidence", "volta", "-o", path)
@@ -98,6 +99,7 @@ def test_mistakes(run, arguments, problem):
 ZEROS = ",".join(["0x0000"] * 8)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "arguments",
     [

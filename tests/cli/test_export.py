@@ -84,6 +84,7 @@ def test_lines_of_testfloat(run, tmp_path, design):
     assert {tuple(map(len, row)) for row in rows} == {tuple(fmt.hex_digits for fmt in formats)}
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("design", [VOLTA, NVFP4, DOUBLE, INT4], ids=lambda x: x.name)
 def test_a_c_header(run, tmp_path, design):
     compiler = shutil.which("cc") or shutil.which("gcc")
@@ -198,6 +199,7 @@ MODELS = {
 BENCHES = ["dpi_testbench.sv", "testbench.sv", "vectors.hex", "vectors_pkg.sv"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("form", MODELS)
 def test_a_model_in_a_new_folder(run, tmp_path, form):
     folder = tmp_path / "model"
@@ -214,6 +216,7 @@ def test_a_model_in_a_new_folder(run, tmp_path, form):
     assert {x: x.read_text() for x in folder.iterdir()} == before
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -38,7 +38,7 @@ def without_seconds(record):
     return found
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_the_table(run, few):
     status, out, err = run("fingerprint", TINY, BF16, "turing/mma.m8n8k16.s32.s8.s8.s32")
     assert (status, err) == (0, "")
@@ -54,7 +54,7 @@ def test_the_table(run, few):
     assert lines[-1] == "* the designs differ"
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_json_is_the_same_for_a_seed(run, few):
     arguments = ("fingerprint", TINY, HALF, *ORDER, "--only", "never", "--json")
     status, out, err = run(*arguments)
@@ -93,7 +93,7 @@ def test_without_vectors_only_violations_are_shown(run, few):
     assert [bool(f["results"][find_design(TINY).name]["runs"]) for f in plain["features"]] == [False, True]
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_vectors_hold_what_every_design_returns(run, few, tmp_path):
     path = tmp_path / "v.jsonl"
     names = [TINY, "ampere/m16n8k8.f32.f16.f16.f32@L=2", "volta/f32.f16.f16.f32@L=2,fraction_bits=20", TINIER]
@@ -178,6 +178,7 @@ def test_bad_input_is_one_line_on_stderr_and_status_2(run, few, arguments, probl
     assert problem in err
 
 
+@pytest.mark.middle
 def test_interruption_leaves_nothing(tmp_path):
     path = tmp_path / "v.jsonl"
     designs = [TINY, AMPERE, "hopper/wgmma.f32.f16.f16"]

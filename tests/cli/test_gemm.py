@@ -79,6 +79,7 @@ def compare(run, *arguments):
     return status, json.loads(out)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("by", ["1", pytest.param("8", marks=pytest.mark.middle)])
 @pytest.mark.parametrize("pair", [("ootomo-yokota", "markidis"), ("markidis", "ootomo-yokota")], ids="-".join)
 def test_neither_is_the_better_one_on_every_input(run, pair, by):
@@ -98,12 +99,14 @@ def test_neither_is_the_better_one_on_every_input(run, pair, by):
         assert (again["d"], again["exact"]) == (witness["outputs"][name], witness["exact"])
 
 
+@pytest.mark.middle
 def test_the_solver_alone_finds_a_witness(run):
     status, record = compare(run, "plain", "markidis", "--unit", VOLTA, "--k", 1, "--where", "c=0", "--no-search")
     assert (status, record["verdict"]) == (1, "larger")
     assert record["solver"]["name"] == "bitwuzla"
 
 
+@pytest.mark.middle
 def test_what_never_has_the_larger_error_is_proved(run):
     # the same words in the same sums: only c = 0 joins elsewhere
     same = ("ootomo-yokota", "ootomo-yokota@schedule=gemm")

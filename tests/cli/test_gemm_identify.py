@@ -55,6 +55,7 @@ def identify(run, name, *options):
     return run("gemm", "identify", f"python:kernels_of_a_test:{name}", *SHAPE, "--validate", "500", *options)
 
 
+@pytest.mark.slow
 def test_a_kernel_that_is_found(run):
     status, output, _ = identify(run, "promoted")
     assert status == 0
@@ -64,7 +65,7 @@ def test_a_kernel_that_is_found(run):
     assert "outputs of fresh operands" in output
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_a_kernel_that_is_found_as_json(run):
     status, output, _ = identify(run, "promoted", "--json")
     record = json.loads(output)
@@ -83,6 +84,7 @@ def test_a_kernel_that_is_no_plan(run):
     assert "returned, " in output
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "status", "message"),
     [
@@ -98,6 +100,7 @@ def test_kernels_that_fail(run, name, status, message):
     assert message in " ".join(errors.split())
 
 
+@pytest.mark.slow
 def test_a_recorded_product(run, tmp_path):
     import kernels_of_a_test
 

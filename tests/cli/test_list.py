@@ -18,6 +18,7 @@ def test_a_pipe_gets_every_column_of_every_design_in_one_line(run):
     assert [LONGEST, "64", "64", "35", "rz-fp32", "gst-fdpa", "published"] in [row.split() for row in rows]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("width", [20, 60, 80, 200])
 def test_a_terminal_gets_every_column(run, monkeypatch, width):
     from rich.console import Console

@@ -29,6 +29,7 @@ def test_without_arguments_the_help_is_printed_as_it_is():
     assert len(ended.stderr.splitlines()) > 10
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("arguments", [["list", "--json"], ["list"], ["--help"], ["--version"]])
 @pytest.mark.parametrize(
     ("redirected", "problem"),

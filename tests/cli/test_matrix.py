@@ -175,6 +175,7 @@ def test_a_cluster_that_is_not_reachable_is_status_3(run, monkeypatch):
     assert err.startswith("error: target not reachable: no dask scheduler answers at tcp://127.0.0.1:1")
 
 
+@pytest.mark.middle
 def test_interruption_ends_every_process(tmp_path):
     path = tmp_path / "v.jsonl"
     hard = "hopper/wgmma.f32.f16.f16@alignment=floor"

@@ -106,6 +106,7 @@ def test_a_matrix_of_different_designs_gives_0(run):
     assert "also where designs differ" in " ".join(run("matrix", "--help")[1].split())
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -105,7 +105,7 @@ def test_bad_input_is_refused(run, tmp_path, monkeypatch, arguments, text):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_the_standard_recording(run, tmp_path):
     folder = tmp_path / "volta"
     status, out, err = run("record", f"model:{VOLTA.name}", "--standard", "-o", folder, "--rows", 1000, "--json")

@@ -170,6 +170,7 @@ BAD = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("what", BAD)
 def test_what_is_wrong_is_said_in_one_line(run, tmp_path, what):
     source, changes, said = BAD[what]

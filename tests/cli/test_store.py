@@ -105,6 +105,7 @@ def test_no_store(run, path, monkeypatch):
     assert (status, out, "--store FILE" in err) == (2, "", True)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("variable", ["XDG_CACHE_HOME", "HOME"])
 def test_where_the_default_is(run, monkeypatch, tmp_path, variable):
     for name in ("MMAPROOF_STORE", "XDG_CACHE_HOME"):

@@ -27,7 +27,7 @@ def here(monkeypatch):
     monkeypatch.setattr("mmaproof.verification.executors.local_pool", ThreadPoolExecutor)
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_a_person_reads(run, here):
     status, out, err = run(*FIVE)
     assert (status, err) == (0, "")
@@ -49,7 +49,7 @@ def test_a_person_reads(run, here):
     assert lines[-1].endswith(" s; 6 comparable pairs: 5 separated, 1 equivalent, 0 left open")
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_a_program_reads_and_the_file_holds_the_same(run, here, tmp_path):
     path = tmp_path / "v.jsonl"
     told = (*FIVE, "--seed", 3, "--json", "--store", tmp_path / "s.sqlite")

@@ -18,6 +18,7 @@ def every_pattern(fmt):
     return np.arange(1 << fmt.bits, dtype=pattern_dtype(fmt))
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("fmt", NARROW, ids=lambda f: f.name)
 def test_every_pattern_goes_out_and_in(fmt):
     patterns = every_pattern(fmt)
@@ -29,6 +30,7 @@ def test_every_pattern_goes_out_and_in(fmt):
     assert back.tolist() == expected.tolist()
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("fmt", [f for f in NARROW if f.ml_dtypes_name is not None], ids=lambda f: f.name)
 def test_numbers_keep_their_value(fmt):
     """An array that NumPy or ml_dtypes made itself from numbers, not one that was viewed as the type."""

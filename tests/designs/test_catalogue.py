@@ -69,6 +69,7 @@ def test_ambiguity_lists_the_candidates():
         find_design("hopper/f32.f16.f16")
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -158,6 +159,7 @@ def test_the_design_of_the_documentation(tmp_path):
     assert (p.fraction_bits, p.alignment, p.L, design.a_format.name, p.rho) == (30, "jam", 12, "e5m2", "rz-fp32")
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize(
     ("old", "new", "field"),
     [

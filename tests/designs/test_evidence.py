@@ -142,6 +142,7 @@ def test_an_architecture_with_rows_of_its_own_cannot_take_over_the_same(tmp_path
         read_catalogue(path)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "like", "target"),
     [

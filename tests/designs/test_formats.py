@@ -31,6 +31,7 @@ def value(fmt, pattern):
     return -magnitude if u.negative.data else magnitude
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("fmt", NARROW, ids=lambda f: f.name)
 def test_every_pattern_means_what_ml_dtypes_says(fmt):
     patterns = np.arange(1 << fmt.bits, dtype=pattern_dtype(fmt))
@@ -46,6 +47,7 @@ def test_every_pattern_means_what_ml_dtypes_says(fmt):
         ), hex(pattern)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("name", "ieee"), [("e8m7", "bf16"), ("e5m10", "fp16"), ("e8m10", "tf32")])
 def test_formats_without_infinities_differ_in_the_largest_exponent_only(name, ieee):
     fmt, like = find_format(name), find_format(ieee)
@@ -157,6 +159,7 @@ def test_special_values_are_encoded():
     assert find_format("int8").encode(-128) == 0x80
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize(
     ("name", "number", "problem"),
     [

@@ -95,6 +95,7 @@ def test_subnormal_fp8_is_normal_in_fp32():
     assert evaluate(design.change(widening="none"), operands) == 0x2F800000
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("name", "setting", "value"),
     [
@@ -113,6 +114,7 @@ def test_another_reading_is_refuted(name, setting, value):
     assert found.status is Status.REFUTED
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", range(4))
 def test_any_number_of_low_bits_agrees_with_the_reference(seed):
     rng = np.random.default_rng(seed)
@@ -128,6 +130,7 @@ def test_any_number_of_low_bits_agrees_with_the_reference(seed):
             assert d == expected == evaluate(design, x), (name, x)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", range(4))
 def test_other_settings_of_gaudi_2_agree_with_the_reference(seed):
     rng = np.random.default_rng(seed)

@@ -19,6 +19,7 @@ MXFP4 = "blackwell/block16.f32.e2m1.e2m1.ue4m3"
 INTEGERS = "ampere/mma.m16n8k16.s32.s8.s8.s32"
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize(
     ("name", "settings", "lost", "gained"),
     [
@@ -187,6 +188,7 @@ WHAT_IFS = [
 ]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("settings", WHAT_IFS)
 def test_what_states_a_bounded_sum_makes_little_of_little(settings):
     """The value of d is at most four times the sum of the magnitudes of the terms, in one step, where it is finite."""

@@ -99,6 +99,7 @@ def patterns(text, count):
     return given + (0,) * (count - len(given))
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize(("name", "a", "b", "c", "scales", "default", "early", "newer"), ROWS)
 def test_a_profile_returns_what_its_program_returned(name, a, b, c, scales, default, early, newer):
     design = find_design(name)

@@ -86,6 +86,7 @@ class Shell:
         return found
 
 
+@pytest.mark.slow_values("docs/export.md-short")
 @pytest.mark.parametrize(
     ("document", "is_slow"),
     [

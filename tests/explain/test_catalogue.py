@@ -22,6 +22,7 @@ from mmaproof.verification.distributions import DISTRIBUTIONS
 from mmaproof.verification.distributions import draw as draw_operands
 
 
+@pytest.mark.slow_values("60", "80")
 @pytest.mark.middle
 @pytest.mark.parametrize(
     "width",
@@ -55,7 +56,7 @@ def representatives() -> Iterator[tuple[Design, Operands]]:
 FAMILIES = list(representatives())
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_every_distribution_of_every_family_is_drawn() -> None:
     for number, (design, operands) in enumerate(FAMILIES):
         width = (40, 60, 80, 160)[number % 4]
@@ -80,7 +81,7 @@ def check_cuts(s: Sum) -> None:
         assert not s.truncates or held == (abs(term) // unit) * unit * (1 if term > 0 else -1)
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_rows_hold_the_signals_of_every_sum() -> None:
     shapes = set()
     for design, operands in FAMILIES:
@@ -156,7 +157,7 @@ def comparable() -> dict[tuple[object, ...], list[Design]]:
     return found
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_two_designs_of_any_families() -> None:
     pairs, differences, others = set(), 0, comparable()
     for number, (a, operands) in enumerate(FAMILIES):

@@ -106,7 +106,7 @@ def test_ones_of_a_line_add_up_to_its_value() -> None:
 WIDTHS = (40, 60, 80, 100, 200)
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_every_line_fits() -> None:
     for number, (design, operands) in enumerate(SAMPLE):
         width, encoding = WIDTHS[number % 5], ("utf-8", "ascii")[number // 5 % 2]

@@ -25,6 +25,7 @@ def disputes_of(architecture, keep=lambda design: True):
             yield from find_disputes(design, names, solver="bitwuzla", limits=LIMITS)
 
 
+@pytest.mark.slow
 def test_only_sources_about_a_unit_are_named():
     of_volta = {"xie-paper", "mma-sim", "mma-sim-2", "fpy", "khattak-mikaitis"}
     for architecture, sources in (("gaudi2", {"gaudi-model"}), ("volta", of_volta)):
@@ -44,7 +45,7 @@ def check(dispute):
         assert dispute.status is Status.PROVED, (design.name, dispute.point, dispute.reason)
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_volta_is_settled_point_by_point():
     """Its designs whose c and d have one format; those of two formats are of the slow tier."""
     found = list(disputes_of("volta", lambda d: d.c_format is d.d_format))
@@ -126,6 +127,7 @@ READINGS = [
 ]
 
 
+@pytest.mark.slow_values("rtx-blackwell/block16.f32.e2m1.e2m1.f32.ue4m3-zero_group=scales-zero_group=scale-minus-126")
 @pytest.mark.parametrize(("name", "first", "second"), READINGS)
 def test_readings_of_mma_sim_are_told_apart(name, first, second):
     answer = compare(find_design(f"{name}@{first}"), find_design(f"{name}@{second}"), solver="bitwuzla", limits=LIMITS)

@@ -90,6 +90,7 @@ def test_a_vector_separates_what_it_says(volta):
     assert hold_to_what_they_say(volta) > 100
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("architecture", sorted({x.architecture for x in load_catalogue().designs.values()}))
 def test_a_vector_of_each_architecture_separates_what_it_says(no_questions, architecture):
     """The row whose instruction has the fewest products."""
@@ -122,6 +123,7 @@ def test_what_recordings_decide_is_not_asked(no_questions):
     assert all(p.evidence.level is not Level.RECORDED for p in found.parameters)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("returned_by", [ROW, f"{ROW}@fraction_bits=24"])
 def test_a_recording_of_the_vectors_decides_them(volta, tmp_path, returned_by):
     """Run on a unit that is the row every separated value is excluded; on another unit the row itself is."""
@@ -142,6 +144,7 @@ def test_a_recording_of_the_vectors_decides_them(volta, tmp_path, returned_by):
     assert {"fraction_bits", "alignment", "nan_code"} <= set(decision.decided)
 
 
+@pytest.mark.slow
 def test_an_assumed_row_has_the_vectors_of_the_row_that_it_is_like(no_questions):
     rows = ["blackwell/mma.m16n8k8.f32.bf16.bf16.f32", "rubin/mma.m16n8k8.f32.bf16.bf16.f32"]
     first, second = (open_row(task_of(row)) for row in rows)
@@ -175,7 +178,7 @@ def test_a_reading_of_two_points_is_asked_about_one_at_a_time(monkeypatch):
     assert max(changes) == 1
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_what_random_operands_do_not_show_is_asked():
     """A register that is one bit short, and an order that no step of the instruction can show."""
     found = open_row(task_of(ROW))

@@ -17,6 +17,7 @@ def fewest(sets):
     )
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("seed", range(40))
 def test_nothing_is_left_out_and_nothing_is_too_much(seed):
     rng = np.random.default_rng(seed)

@@ -75,6 +75,7 @@ def four():
     return group
 
 
+@pytest.mark.slow_values("fp16 fp16 fp16 fp16-4", "fp16 fp16 fp32 fp32-4")
 @pytest.mark.middle
 @pytest.mark.parametrize(("formats", "classes"), [("fp16 fp16 fp32 fp32", 4), ("fp16 fp16 fp16 fp16", 4)])
 def test_one_vector_separates_the_fp16_units_of_nvidia_at_k_16(formats, classes):
@@ -136,7 +137,7 @@ def fewest_of_all(group):
     )
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_as_few_vectors_as_trying_all_operands_shows(monkeypatch):
     use_small_formats(monkeypatch)
     monkeypatch.setattr(module, "ROWS", 2000)
@@ -159,7 +160,7 @@ def test_as_few_vectors_as_trying_all_operands_shows(monkeypatch):
     assert min(numbers.count(n) for n in (1, 2, 3)) >= 1, numbers
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_without_a_vector_for_all_those_of_the_pairs_remain_each_at_its_own_length(four, monkeypatch):
     task = task_of(four, limits=Limits(0.01, 4 << 30))
     volta_turing, *_, ampere_hopper = task.needs
@@ -212,6 +213,7 @@ def test_an_equivalent_pair_that_is_separated_is_an_internal_error(four):
         suite(replace(four, answers=claimed), choice)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("status", [Status.UNKNOWN, Status.VACUOUS])
 def test_what_is_not_proved_equal_may_be_told_apart_and_is_left_otherwise(four, status):
     reason = "timeout: made up" if status is Status.UNKNOWN else None
@@ -256,6 +258,7 @@ def test_a_seed_gives_the_same_rows(four):
     assert question.is_refuted_by(rows[0][1])
 
 
+@pytest.mark.slow
 def test_arrays_and_integers_agree_on_what_is_separated():
     designs = [find_design(x) for x in (*FOUR, f"{FOUR[0]}@nan_code=quiet")]
     pairs = [(0, 1), (2, 3), (1, 2), (0, 4)]

@@ -61,6 +61,7 @@ def vectors_of(design: Design, matrices: bool, bottom: bool) -> Callable[..., No
     return run
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("name", "design"), DESIGNS, ids=lambda x: x if isinstance(x, str) else x.name)
 def test_rows_find_their_places_in_vectors(name, design, monkeypatch):
     instruction = ARM_INSTRUCTIONS[name]
@@ -112,6 +113,7 @@ def cross_compiler() -> str:
     return clang
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     ("instruction", "form"), [x for x in FORMS if x[0].name not in FP8], ids=lambda x: getattr(x, "begins", None)
 )
@@ -161,6 +163,7 @@ def test_what_is_missing_is_said(monkeypatch, tmp_path):
         find_arm_instruction("arm-bf16")
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize(("name", "design"), DESIGNS, ids=lambda x: x if isinstance(x, str) else x.name)
 def test_the_design_is_what_the_instruction_computes(name, design):
     """On an Arm CPU."""

@@ -173,6 +173,8 @@ def ran():
     return get
 
 
+@pytest.mark.few(12)
+@pytest.mark.slow_values("amx-fp16-tdpfp16ps")
 @of_each_run
 def test_the_design_is_what_the_instruction_computes(instruction, design, ran):
     batches, returned = ran(instruction, design)
@@ -189,6 +191,21 @@ def test_the_design_is_what_the_instruction_computes_on_millions(instruction, de
         assert differing(design, [instruction.run(design, b) for b in batches], batches) == []
 
 
+@pytest.mark.slow_values(
+    "cpu/tdpbf16ps.m16n16k32.f32.bf16.bf16.f32-L=16",
+    "cpu/tdpbf16ps.m16n16k32.f32.bf16.bf16.f32-flushed_sign=positive",
+    "cpu/tdpbf16ps.m16n16k32.f32.bf16.bf16.f32-k_order=mod4:02/13",
+    "cpu/tdpbf16ps.m16n16k32.f32.bf16.bf16.f32-rho=rz-fp32",
+    "cpu/tdpbf16ps.m16n16k32.f32.bf16.bf16.f32-subnormals=accumulator",
+    "cpu/tdpbf16ps.m16n16k32.f32.bf16.bf16.f32-subnormals=kept",
+    "cpu/tdpbf16ps.m16n16k32.f32.bf16.bf16.f32-subnormals=operands",
+    "cpu/tdpbf16ps.m16n16k32.f32.bf16.bf16.f32-subnormals=results",
+    "cpu/tdpbf16ps.m16n16k32.f32.bf16.bf16.f32-summation=pairwise",
+    "cpu/tdpbf16ps.m16n16k32.f32.bf16.bf16.f32-tininess=rounded",
+    "cpu/tdpfp16ps-L=16",
+    "cpu/tdpfp16ps-subnormals=flushed",
+    "cpu/tdpfp16ps-subnormals=kept",
+)
 @pytest.mark.middle
 @pytest.mark.parametrize(("name", "settings"), MUTANTS)
 def test_a_mutant_is_told_apart(name, settings, ran):
@@ -196,6 +213,7 @@ def test_a_mutant_is_told_apart(name, settings, ran):
     assert differing(find_design(f"{name}@{settings}"), returned, batches) != []
 
 
+@pytest.mark.few(14)
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="LLVM assembles for the CPU that it runs on")
 @of_each_run
 def test_the_instruction_itself_is_compiled(instruction, design):

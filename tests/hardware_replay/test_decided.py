@@ -41,7 +41,7 @@ def test_the_first_rows_decide_no_more_than_the_data_says(recordings):
         assert {"L", "product_shift"} <= set(decision.decided) <= set(known[row].refuted), DRIFT
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_the_data_is_what_the_recordings_decide(recordings, tmp_path):
     fingerprints = write_fingerprints(tmp_path)
     paths = of_the_data([*recordings_of_the_project(), *fingerprints, *recordings_in(recordings)])

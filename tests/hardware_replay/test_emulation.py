@@ -68,6 +68,13 @@ def matrices(design, m, n, k, seed=0, distribution="normal"):
     return left.a, right.b.T, sums.c.reshape(m, n), left.scale_a, scale_b
 
 
+@pytest.mark.few(1)
+@pytest.mark.slow_values(
+    "1-vortex/tfr.wmma.m16n16k64.f32.e5m2.e5m2.f32",
+    "3-riscv/vfqwbdota.alt.vv.m1n8k64.f32.e5m2.e5m2.f32",
+    "3-vortex/bhf.wmma.m16n16k32.f32.bf16.bf16.f32",
+    "3-vortex/tfr.wmma.m16n16k64.f32.e5m2.e5m2.f32",
+)
 @pytest.mark.parametrize("name", DESIGNS)
 @pytest.mark.parametrize("instructions", [*(pytest.param(x, marks=pytest.mark.middle) for x in (0.5, 1)), 3])
 def test_dot_is_evaluate_batch(name, instructions, monkeypatch):
@@ -85,6 +92,11 @@ def test_dot_is_evaluate_batch(name, instructions, monkeypatch):
         assert patterns_of(returned, design.d_format).tolist() == expected.tolist(), distribution
 
 
+@pytest.mark.few(1)
+@pytest.mark.slow_values(
+    "rtx-blackwell/mma.m16n8k64.block16.f32.e2m1.e2m1.f32.ue4m3",
+    "rtx-blackwell/mma.m16n8k64.block32.f32.e2m1.e2m1.f32.ue4m3",
+)
 @pytest.mark.parametrize("name", DESIGNS)
 def test_matmul_is_evaluate_batch(name, monkeypatch):
     monkeypatch.setattr(emulation, "CHUNK_ROWS", 20)
@@ -98,6 +110,7 @@ def test_matmul_is_evaluate_batch(name, monkeypatch):
         assert patterns_of(matmul(design, *numbers), design.d_format).tolist() == expected.tolist(), distribution
 
 
+@pytest.mark.slow_values("hopper/wgmma.f32.bf16.bf16-9.223372036854776e+18")
 @pytest.mark.parametrize(
     ("name", "times"), [("hopper/mma.m16n8k8.f16.f16.f16.f16", 160), ("hopper/wgmma.f32.bf16.bf16", 2.0**63)]
 )
@@ -193,6 +206,7 @@ def test_what_dot_refuses(arguments, error, problem):
         dot(*arguments)
 
 
+@pytest.mark.slow_values("hopper/wgmma.f32.f16.f16@chain_infinity=finite-32-2048-1-2048")
 @pytest.mark.middle
 @pytest.mark.parametrize(
     ("name", "rows", "k", "value", "expected"),

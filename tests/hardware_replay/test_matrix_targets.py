@@ -112,6 +112,7 @@ def test_a_process_reads_formats_that_numpy_lacks_as_patterns(tmp_path: Path) ->
     assert (target.multiply(of, a, np.zeros((4, 3), np.uint16)) == a[:, :3]).all()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("body", "error", "message"),
     [

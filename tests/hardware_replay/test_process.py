@@ -87,6 +87,7 @@ def check_kept(ran, count):
     assert ran.d[:count].tolist() == list(range(1, count + 1))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("fault", "problem"),
     [
@@ -139,6 +140,7 @@ def test_a_failure_after_the_last_row(simulator, after, problem):
         raise AssertionError(ran.problem)
 
 
+@pytest.mark.slow_values("closes its output", "does not end", "empty lines", "leaves a process", "sleeps")
 @pytest.mark.middle
 @pytest.mark.parametrize(
     ("script", "kept", "problem"),
@@ -269,6 +271,7 @@ def check_equal(target, design, rows):
     assert equal_patterns(design.formats[3], ran.d, evaluate_batch(design, rows.batch)).all()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "design",
     [
@@ -309,6 +312,7 @@ def compiled(tmp_path_factory):
     return program
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "distribution", "count"),
     [

@@ -127,6 +127,7 @@ def test_a_file_that_is_cut_anywhere_is_refused(path):
             read_recording(path)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("place", range(8))
 def test_a_file_with_a_wrong_byte_is_refused_or_read_right(path, place):
     held, right = path.read_bytes(), read_recording(path)

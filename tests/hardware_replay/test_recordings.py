@@ -177,6 +177,7 @@ def test_a_member_that_is_no_array(folder):
         read_recording(folder / "made.npz")
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("place", range(0, 400, 7))
 def test_a_damaged_file(folder, place):
     path = folder / "made.npz"

@@ -96,6 +96,9 @@ def test_what_the_results_of_amd_decide(stem, decided):
     assert set(decided.split()) <= set(found.decided)
 
 
+@pytest.mark.slow_values(
+    "tdpbf16ps-L rho k_order summation subnormals flushed_sign tininess", "tdpfp16ps-L rho k_order summation"
+)
 @pytest.mark.parametrize(
     ("instruction", "decided"),
     [

@@ -62,6 +62,7 @@ SHAPES = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("shape", SHAPES)
 @needs_icarus
 def test_netlist_and_sources_return_the_same(shape, tmp_path):
@@ -73,8 +74,8 @@ def test_netlist_and_sources_return_the_same(shape, tmp_path):
     assert list(ran.d) == evaluate_batch(unit.design, batch).tolist()
 
 
+@pytest.mark.slow
 @needs_verilator
-@pytest.mark.middle
 def test_verilator_runs_what_icarus_does_not_read(tmp_path, monkeypatch):
     unit = read_unit(write_unit(tmp_path, UNPACKED))
     batch = read_rows("uniform-bits", (unit.design,), k=None, rows=50, seed=0)[0].batch
@@ -123,6 +124,7 @@ def test_undefined_bits_of_d_are_reported(tmp_path):
     assert ran.undefined == 0xFFFFFFFF
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["rtl", pytest.param("rtl-simulator", marks=needs_icarus)])
 def test_rows_are_replayed(kind, tmp_path):
     path = write_unit(tmp_path, WRONG)

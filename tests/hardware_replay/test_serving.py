@@ -40,6 +40,7 @@ def answers_of(returned):
     return [int(json.loads(x)["d"], 16) for x in returned.splitlines()]
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("design", [VOLTA, GST, INTEGER, find_design("cdna2/f64")], ids=lambda d: d.family)
 @pytest.mark.parametrize("rows", [1, 2, 3, 50])
 def test_rows_are_answered_in_order(design, rows):
@@ -81,6 +82,7 @@ ONE = batch_of(VOLTA, 1).row(0)
 SCALED = batch_of(GST, 1).row(0)
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize(
     ("design", "line", "problem"),
     [

@@ -72,6 +72,14 @@ def test_the_unit_of_a_notebook_is_the_one_of_the_tests() -> None:
     assert len(held) == 6
 
 
+@pytest.mark.slow_values(
+    "01-what-differs-between-generations",
+    "02-paranoia-for-matrix-units",
+    "03-what-unit-is-this",
+    "04-markidis-against-ootomo-yokota",
+    "06-is-my-rtl-right",
+    "07-tolerances-that-are-proved",
+)
 @pytest.mark.middle
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_runs_without_error_or_warning(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

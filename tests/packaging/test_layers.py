@@ -141,6 +141,7 @@ def _existing_folders() -> list[str]:
     return [PACKAGE_ROOT, *sorted(links)]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("folder", _existing_folders())
 def test_folder_imports_only_what_it_may(folder: str) -> None:
     assert folder in MAY_IMPORT, f"{folder}/ is new: say in MAY_IMPORT what it may import"
@@ -154,6 +155,7 @@ def test_folder_imports_only_what_it_may(folder: str) -> None:
     assert found == []
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize(
     ("folder", "source"),
     [

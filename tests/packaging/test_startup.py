@@ -21,6 +21,7 @@ sys.exit(status)
 """
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("option", ["--help", "--version"])
 def test_option_answers_without_loading_a_solver_or_numpy(option: str) -> None:
     ended = subprocess.run(

@@ -22,6 +22,7 @@ def pages():
     return {x.path: x for module in (commands, definitions, python) for x in module.pages()}
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("path", "names"),
     [

@@ -77,7 +77,7 @@ def test_an_example_that_shows_nothing_is_refused():
         collected(Facts(), [example])
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_every_unit_has_a_page_that_says_what_is_known_of_each_other_unit():
     found = collected(load_facts(), load_examples())  # computes every d
     others = defaultdict(list)

@@ -43,6 +43,7 @@ def silent(monkeypatch):
         monkeypatch.setattr(kind, "guarantees", property(lambda _: frozenset()))
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("asked", PROPERTIES.values(), ids=PROPERTIES)
 def test_a_step_that_states_nothing_is_not_asked_about_or_has_no_lemmas(silent, asked):
     for design in map(find_design, DESIGNS):

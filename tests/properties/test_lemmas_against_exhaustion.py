@@ -104,7 +104,7 @@ def test_what_lemmas_prove_is_so(monkeypatch):
     assert len(examine_all(range(16), monkeypatch)) >= len(QUESTIONS) / 2
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_what_lemmas_prove_of_every_question_is_so(monkeypatch):
     proved = examine_all(range(150), monkeypatch)
     assert {*proved} == {*QUESTIONS}, proved

@@ -112,6 +112,7 @@ def bits(value):
     return int(value, 16)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("where", "of_a"),
     [

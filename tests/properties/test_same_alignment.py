@@ -26,6 +26,7 @@ PAIRS = [
 ]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("name", "settings", "refuted", "different"), PAIRS)
 def test_wherever_the_lemma_holds_the_results_are_equal(name, settings, refuted, different):
     first, second = find_design(name), find_design(f"{name}@{settings}")

@@ -17,6 +17,7 @@ def unit(body: str, ports: str = HEAD) -> str:
     return f"module unit({ports}, output logic signed [31:0] d);\n{body}\nendmodule\n"
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("source", "message"),
     [
@@ -57,6 +58,7 @@ def test_modules_without_content(tmp_path: Path) -> None:
 CLOCK = '[clock]\nclock = "clk"\nlatency = 1\n'
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("source", "tables", "message"),
     [
@@ -93,6 +95,7 @@ def test_what_is_wrong_with_clocks(source: str, tables: str, message: str, tmp_p
         read_unit(write_unit(tmp_path, source, tables=tables))
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -22,6 +22,7 @@ SLOW = (
 )
 
 
+@pytest.mark.slow_values("tree/fp16_l4.toml")
 @pytest.mark.parametrize(
     "unit",
     [

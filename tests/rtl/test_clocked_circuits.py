@@ -262,13 +262,13 @@ def test_a_pipeline_as_text_is_what_it_does_in_time(seed: int, tmp_path: Path) -
     assert read_from_text(seed, tmp_path) == "read"
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_pipelines_as_text_are_what_they_do_in_time(tmp_path: Path) -> None:
     found = Counter(read_from_text(seed, tmp_path) for seed in range(500, 520))
     assert found["read"] >= 8 and found["refused"] >= 2, found
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_many_circuits_are_what_they_do_in_time() -> None:
     found = examine_pipelines(range(100, 250))
     assert found["equal latency"] > 60 and found["refused"] > 30, found
@@ -333,6 +333,7 @@ def _reset_to_the_complement(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registers, "_constant", lambda value, width: right(~value, width))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "mutant",
     [_no_latency, _longest_path_alone, _sources_of_the_first_port, _one_value_of_what_is_free, _polarity_is_lost],

@@ -33,6 +33,7 @@ def quotient(a: int, b: int) -> int:
     return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
 
 
+@pytest.mark.few(1)
 @needs_ghdl
 @pytest.mark.parametrize(
     ("use", "d", "wanted"),
@@ -56,6 +57,7 @@ def test_signed_arithmetic(use: str, d: str, wanted: Callable[[int, int], int], 
         ), (a, b)
 
 
+@pytest.mark.few(1)
 @needs_ghdl
 @pytest.mark.parametrize("use", [NUMERIC, ARITH])
 def test_an_integer_minus_a_signed(use: str, tmp_path: Path) -> None:

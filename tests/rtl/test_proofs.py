@@ -113,6 +113,13 @@ def is_proved(path: Path, design: Design) -> None:
     assert proof.lemmas
 
 
+@pytest.mark.slow_values(
+    "carry_save/fp16_l16.toml",
+    "chain/fp16_k16.toml",
+    "scaled/counted_e4m3_l32.toml",
+    "tree/pipe3_fp16_l4.toml",
+    "tree/x_fp16_l4.toml",
+)
 @pytest.mark.parametrize("own", [pytest.param(u, id=u.path, marks=marks(u.path)) for u in OWN_UNITS])
 def test_own_unit_is_equal_to_its_design(own: OwnUnit) -> None:
     if own.needs_ghdl and shutil.which("ghdl") is None:
@@ -130,7 +137,7 @@ def test_own_unit_is_equal_to_its_design(own: OwnUnit) -> None:
         assert found.lemmas
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_a_unit_with_booth_multipliers_is_certified() -> None:
     own = DESIGNS["carry_save/fp16_l4.toml"]
     design = find_design(own.design)
@@ -148,6 +155,7 @@ def of_mutant(number: int, mutant: Different) -> pytest.param:
     return pytest.param(mutant, id=mutant.name, marks=pytest.mark.slow if is_slow else pytest.mark.middle)
 
 
+@pytest.mark.slow_values("one-product")
 @pytest.mark.parametrize("mutant", [of_mutant(i, m) for i, m in enumerate(MUTANTS)])
 def test_mutant_is_refuted(mutant: Different, tmp_path: Path) -> None:
     unit = DESIGNS[mutant.unit]
@@ -167,6 +175,7 @@ def of_family(family: str) -> pytest.param:
     return pytest.param(family, marks=pytest.mark.slow if family in LONG_FAMILIES else pytest.mark.middle)
 
 
+@pytest.mark.slow_values("bf16-to-odd", "fma-chain", "ftz-addmul", "fused-pairs", "gtr-fdpa", "rvbna", "vortex-tfr")
 @pytest.mark.parametrize("family", [of_family(f) for f in FAMILIES])
 def test_printed_unit_is_equal_to_its_design(family: str, tmp_path: Path) -> None:
     design = find_design(FAMILIES[family])

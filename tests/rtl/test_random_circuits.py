@@ -50,7 +50,7 @@ def test_random_circuits_agree(tmp_path: Path) -> None:
     assert counted["circuits, machine operations"] > 0.9 * len(KINDS)
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_a_thousand_random_circuits_agree(tmp_path: Path) -> None:
     counted = check(range(1000, 2000), tmp_path)
     assert counted["circuits, terms"] == 1000
@@ -146,6 +146,7 @@ def _exchanged(outputs: Outputs, first: str, second: str) -> Outputs:
     return outputs | {first: outputs[second], second: outputs[first]}
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("mutant", RULE_MUTANTS)
 def test_a_wrong_rule_is_seen(mutant: str, tried: list[RandomCircuit], monkeypatch: pytest.MonkeyPatch) -> None:
     kind, mutate = RULE_MUTANTS[mutant]
@@ -177,6 +178,7 @@ FUNCTION_MUTANTS: dict[str, tuple[Any, str, Any]] = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("mutant", FUNCTION_MUTANTS)
 def test_a_wrong_function_is_seen(mutant: str, tried: list[RandomCircuit], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(*FUNCTION_MUTANTS[mutant])

@@ -129,6 +129,7 @@ def examine_all(seeds: Sequence[int]) -> None:
     assert found["changed, different"] >= len(seeds) / 3, found
 
 
+@pytest.mark.middle
 def test_random_netlists_are_decided_as_all_operands_decide() -> None:
     examine_all([1, 3, 5, 7, 16])
 
@@ -171,6 +172,7 @@ def wide_sum(writer: Writer, inputs: dict[str, Bits], width: int, signed: bool) 
     return total
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("products", [1, 2])
 @pytest.mark.parametrize("place", [5, 6])
 @pytest.mark.parametrize(("a", "c"), [(S2, S5), (S2, U5), (U2, S5)])
@@ -193,6 +195,7 @@ def test_the_bits_above_a_register_that_wraps_are_not_those_of_its_sign(
     assert equal and (proof.proved or not c.signed)
 
 
+@pytest.mark.few(1)
 @pytest.mark.middle
 @pytest.mark.parametrize("seed", [12, 28])
 def test_a_wide_register_is_not_a_narrow_one(seed: int) -> None:
@@ -312,7 +315,7 @@ def test_each_net_has_the_value_of_what_replaces_it(monkeypatch: pytest.MonkeyPa
     assert sum(in_a_rewritten_design(seed, monkeypatch) for seed in (12, 19)) > 5
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_each_of_many_nets_has_the_value_of_what_replaces_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sum(in_random_sums(seed, monkeypatch) for seed in range(24, 120)) > 250
     assert sum(in_a_rewritten_design(seed, monkeypatch) for seed in range(5)) > 10

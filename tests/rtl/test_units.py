@@ -119,6 +119,7 @@ endmodule
     assert found == [1, 0]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("change", "clock", "message"),
     [
@@ -140,6 +141,7 @@ def test_pipelines_that_are_not_what_is_stated(
         read_unit(write_unit(tmp_path, source, tables=tables))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("tied", "message"),
     [
@@ -162,6 +164,7 @@ def test_an_enable_that_is_free_makes_a_register_feed_back(tmp_path: Path) -> No
         read_unit(write_unit(tmp_path, PIPELINE, tables=tables, keys='free = ["valid"]'))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("reset", ["posedge clk)", "posedge clk or posedge rst)"])
 def test_passes_from_a_reset(reset: str, tmp_path: Path) -> None:
     source = PASSES.replace("posedge clk)", reset)
@@ -347,6 +350,7 @@ def test_undefined_bits_count_only_where_they_matter(tmp_path: Path) -> None:
         assert [*found.unknown.values()] == [1] * matters
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("process", "tied", "message"),
     [

@@ -35,6 +35,7 @@ needs_ghdl = pytest.mark.skipif(shutil.which("ghdl") is None, reason="GHDL is no
 CLOCK = '[clock]\nclock = "clk"\nlatency = 1\n'
 
 
+@pytest.mark.few(1)
 @needs_ghdl
 @pytest.mark.parametrize("bias", [0, 7])
 def test_an_entity_as_top(bias: int, tmp_path: Path) -> None:

@@ -43,6 +43,7 @@ def random_design(rng):
     return Design("x", "m1n1k8", "any", Signature(a, b, c, d, scale, block), 1, 1, K, chain, step, "nowhere")
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("seed", range(40))
 def test_every_accepted_design_runs(seed):
     rng = np.random.default_rng(seed)

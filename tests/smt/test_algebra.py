@@ -110,12 +110,14 @@ def agree(operation, operands, signed):
     assert results[0] == results[1] == results[2]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", UNSIGNED)
 @given(operands=pairs(signed=False))
 def test_unsigned_operations_agree(name, operands):
     agree(UNSIGNED[name], operands, signed=False)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", SIGNED)
 @given(operands=pairs(signed=True))
 def test_signed_operations_agree(name, operands):
@@ -169,6 +171,7 @@ def test_shift_amounts_wider_than_the_operand_shift_everything_out():
     assert value.constant_value() == 0
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("width", [WIDE, WIDE + 1, 255, 256, 257])
 @pytest.mark.parametrize("amount_width", [1, 5, 8, 9, 32, 300])
 @pytest.mark.parametrize("shift", ["shift_left_within", "shift_right", "shift_right_within"])

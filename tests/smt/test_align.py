@@ -38,6 +38,7 @@ def value(term: Term[int, bool]) -> Fraction:
     return -magnitude if term.negative.data else magnitude
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("alignment", [x for x in Alignment if x is not Alignment.COMPLEMENT])
 def test_bits_are_lost_where_the_term_is_no_multiple_of_the_last_kept_bit(alignment):
     source, seen = random.Random(31), Counter()
@@ -74,6 +75,7 @@ def test_the_nearest_multiple_is_kept_and_of_two_the_even_one():
     assert min(seen.values()) > 20
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize(
     ("significand", "distance", "fraction_bits", "lost"),
     [

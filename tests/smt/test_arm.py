@@ -41,6 +41,7 @@ SETTINGS = {
 CASES = [(name, settings) for name, of in SETTINGS.items() for settings in dict.fromkeys(of)]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("name", "settings"),
     [pytest.param(*x, marks=() if i % 5 == 0 else pytest.mark.middle) for i, x in enumerate(CASES)],
@@ -64,6 +65,7 @@ def test_every_setting_agrees_on_100000_operands(name):
         assert disagreements(design, batch) == []
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("design", [d for d in NEW if "e5m2" not in d.name], ids=lambda d: d.name)
 def test_native_code_agrees(design):
     for batch in basic_operands(design, 500, k=2 * design.k).values():
@@ -122,6 +124,7 @@ LITERALS = [
 ]
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize(("name", "settings", "a", "b", "c", "d"), LITERALS)
 def test_literals(name, settings, a, b, c, d):
     design = find_design(f"arm/{name}" + (f"@{settings}" if settings else ""))
@@ -162,6 +165,7 @@ MUTANTS = [
 ]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("name", "settings"),
     [x if i % 4 == 0 else pytest.param(*x, marks=pytest.mark.middle) for i, x in enumerate(MUTANTS)],

@@ -87,6 +87,7 @@ def test_dots_and_products_are_computed_by_the_backend_that_is_wanted(used):
     assert set(used) == {"integers"}
 
 
+@pytest.mark.few(1)
 @needs_native
 @pytest.mark.parametrize("backend", Backend)
 def test_products_and_dots_with_scales_by_every_backend(backend):

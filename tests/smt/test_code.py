@@ -131,6 +131,7 @@ def known_within(algebra: CodeAlgebra, name: str, word: tuple[int, int, int, int
     return algebra.signal(Signal(SignalKind.SUM), algebra.symbol(name, width), (least, largest))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", UNSIGNED)
 @given(x=words(), y=words())
 def test_operations_compute_what_integers_do(name, x, y):
@@ -154,6 +155,7 @@ INTERVALS = [*itertools.combinations_with_replacement(range(5), 2)]
 """All intervals of small numbers: they touch, overlap, and end at and beside powers of two."""
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("name", UNSIGNED)
 def test_operations_on_every_small_interval(name):
     operation = UNSIGNED[name]
@@ -216,6 +218,7 @@ def test_a_lane_holds_its_ends_and_nothing_beyond(bits):
                 code.lane(*ends)
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("op", [x for x in Op if x not in (Op.INPUT, Op.CONSTANT, Op.FUSED_MULTIPLY_ADD)])
 def test_constants_are_computed_when_they_are_made(op):
     graph = CodeAlgebra().graph
@@ -267,11 +270,13 @@ def finite_operands(design: Design, operands: Operands) -> Operands:
 FAMILIES = [d for d in first_of_each_family(distinct_designs()) if d.family != "e-fdpa"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("design", FAMILIES, ids=lambda d: d.family)
 def test_every_family_computes_what_integers_do(design):
     assert wrong_rows(design, 25) == 0
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("design", FAMILIES, ids=lambda d: d.family)
 def test_of_numbers_alone_every_family_computes_what_integers_do(design):
     assert wrong_rows(design, 15, finite=True) == 0
@@ -340,6 +345,7 @@ MUTANTS = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_mutant_of_the_interpretation_is_caught(monkeypatch, name):
     MUTANTS[name](monkeypatch)

@@ -35,6 +35,7 @@ def rows_of_table_8():
             yield design
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("design", list(rows_of_table_8()), ids=lambda d: d.name)
 def test_equation_10_gives_table_8(design):
     first = {"e5m2fnuz": 2.0**12}.get(design.a_format.name, 2.0**13)
@@ -56,6 +57,7 @@ def fma_designs():
     return [d for d in designs if d.family == "fma-chain" and not d.is_assumed and not d.adds_c_last]
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("design", fma_designs(), ids=lambda d: d.name)
 def test_every_fp64_and_fp32_instruction_gives_the_exact_result(design):
     operands = encode(design, *EQUATION_10)

@@ -68,6 +68,7 @@ def test_subnormals_are_zeros():
     assert evaluate(design, Operands((0,) * 16, (0,) * 16, 0x80400000)) == 0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("fmt", ["e8m7", "e8m10", "e5m10"])
 def test_parts_of_every_element_add_up(fmt):
     """The parts that a pair of phases multiplies are the element, but for the last bit of SrcA where it has ten."""
@@ -86,6 +87,7 @@ def test_parts_of_every_element_add_up(fmt):
             assert abs(whole) == fraction * scale
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("change", ["fidelity_phase=1", "fidelity_phase=2", "fidelity_phase=none", "subnormals=kept"])
 def test_every_reading_has_a_mutant_that_is_refuted(change):
     mutant = find_design(f"{PHASES[0].name}@{change}")

@@ -52,12 +52,14 @@ def differences(target: Format, rounding: Rounding) -> int:
     return int((d != sums(target.name, rounding.value)).sum())
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("rounding", Rounding)
 @pytest.mark.parametrize("target", [E4M2, E4M1], ids=lambda f: f.name)
 def test_every_sum_is_the_exact_one_rounded(target, rounding):
     assert differences(target, rounding) == 0
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("rounding", Rounding)
 def test_fewer_bits_are_too_few(monkeypatch, rounding):
     """Two more than the precision to nearest; without the bit that decides there, one more in a direction.

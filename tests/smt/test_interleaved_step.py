@@ -62,6 +62,7 @@ def test_by_hand(products, c, d):
     assert f"{result(products, c):#010x}" == f"{d:#010x}"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_against_the_reference(variant):
     design = find_design(AMX + variant)
@@ -74,6 +75,7 @@ def test_against_the_reference(variant):
 CHANGES = ("subnormals=kept", "flushed_sign=positive", "summation=pairwise", "k_order=mod4:02/13", "L=16")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("change", CHANGES)
 def test_what_is_like_it_returns_something_else(change):
     design, other, rng = find_design(AMX), find_design(f"{AMX}@{change}"), np.random.default_rng(21)
@@ -81,6 +83,8 @@ def test_what_is_like_it_returns_something_else(change):
     assert any((evaluate_batch(design, x) != evaluate_batch(other, x)).any() for x in batches)
 
 
+@pytest.mark.few(1)
+@pytest.mark.slow_values("summation=pairwise")
 @pytest.mark.parametrize(
     "change",
     [
@@ -107,6 +111,7 @@ def test_it_guarantees_what_operations_of_ieee_754_do():
     assert PROPERTIES["carry-bits"].why_not(design) is not None
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["cpu/tdpbf16ps@L=4", "cpu/tdpfp16ps@L=4", "cpu/tmmultf32ps", "cpu/vdpphps"])
 def test_every_interpretation_returns_the_same(name):
     """Integers, arrays and compiled code; terms of constants are those of test_terms."""
@@ -118,6 +123,8 @@ def test_every_interpretation_returns_the_same(name):
         assert evaluate_batch(design, batch, backend="native").tolist() == held
 
 
+@pytest.mark.few(1)
+@pytest.mark.slow_values("cpu/tmmultf32ps-join=fused")
 @pytest.mark.parametrize(
     ("name", "change"),
     [

@@ -74,6 +74,7 @@ def operands(design: Design, rows: int, instructions: int, names: Sequence[str] 
     return [batch.row(row) for batch in batches for row in range(rows)]
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("fmt", SMALL, ids=lambda f: f.name)
 @pytest.mark.parametrize("flushed", [None, *FlushedSign])
 def test_every_pattern_of_a_small_format_is_taken_apart_into_a_valid_number(fmt, flushed):
@@ -86,6 +87,7 @@ def flushing(algebra: Algebra[D, T], fmt: Format, pattern: Word[D], sign: Flushe
     return ieee.read(algebra, fmt, pattern, flushes=True, flushed_sign=sign)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("fmt", FLOATS, ids=lambda f: f.name)
 @given(data=st.data())
 def test_any_pattern_is_taken_apart_into_a_valid_number(fmt, data):
@@ -128,7 +130,7 @@ def test_a_solver_refutes_it_where_one_part_is_wrong(broken):
     assert decide(NumbersAreValid(FORMATS["fp16"], broken)) is Status.REFUTED
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 @pytest.mark.usefixtures("checked")
 def test_the_invariants_hold_in_every_arithmetic_of_the_catalogue():
     for design in arithmetics():

@@ -57,6 +57,7 @@ def several():
     return list(map(FP8.design, found))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("unit", [(), ("cdna2/v_mfma_f32_32x32x8f16", FP16)], ids=["fp8", "fp16"])
 def test_designs_on_shared_rows_return_what_they_return_alone(unit):
     designs = readers(*unit)
@@ -95,6 +96,7 @@ def test_more_rows_than_are_shared_at_once(monkeypatch):
     np.testing.assert_array_equal(evaluate_on_arrays(design, SharedBatch.of(rows)), evaluate_on_arrays(design, rows))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("made", [readers, several, lambda: [SCALED, SCALED]], ids=["readings", "stages", "scales"])
 def test_designs_in_one_graph_return_what_they_return_alone(made):
     designs = made()

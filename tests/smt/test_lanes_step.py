@@ -118,6 +118,7 @@ def test_every_reading_has_a_mutant_that_is_refuted(change):
     assert found.verdict == "different"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("change", ["pair_bits=21", "pair_bits=none"])
 def test_a_pair_of_other_bits_is_refuted(change):
     mutant = find_design(f"{FP8.name}@{change}")

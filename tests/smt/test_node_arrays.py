@@ -44,6 +44,7 @@ def check(build, columns, bits):
     assert found.dtype == (np.bool_ if node.bits == 1 else TYPES[node.bits])
 
 
+@pytest.mark.few(13)
 @pytest.mark.parametrize("bits", LANES)
 @pytest.mark.parametrize("op", BINARY)
 def test_operations_on_two_words(op, bits):
@@ -52,6 +53,7 @@ def test_operations_on_two_words(op, bits):
     check(lambda g, x: g.node(op, x, 1 if op in COMPARISONS else bits), list(zip(*pairs, strict=True)), (bits, bits))
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("bits", LANES)
 @pytest.mark.parametrize("op", BINARY)
 def test_a_constant_on_either_side(op, bits):

@@ -26,6 +26,7 @@ def padded(column, length, with_):
     return np.concatenate([column, added], axis=1)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", SCALED)
 @pytest.mark.parametrize("distribution", ["aligned", "edges", "normal"])
 def test_missing_blocks_are_zeros_scaled_by_one(name, distribution):

@@ -57,6 +57,7 @@ def rows_of_table_8() -> list[Design]:
     ]
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("design", rows_of_table_8(), ids=lambda d: d.name)
 def test_equation_10_gives_table_8(design):
     operands = equation_10(design)

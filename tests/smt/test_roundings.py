@@ -97,6 +97,7 @@ def test_every_conversion_agrees_with_the_reference(name, count):
         assert any(overflowed) or RHO[name].rounding.leaves_overflow_open
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", FLOAT_RHO)
 def test_every_conversion_of_constants_is_what_integers_give(name):
     algebra, terms = TermAlgebra(), get_env().formula_manager
@@ -133,6 +134,7 @@ DESIGNS = [
 ]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("design", "rho"),
     [
@@ -150,6 +152,7 @@ def test_designs_with_every_conversion_agree_with_the_reference(design, rho):
             assert disagreements(changed, draw(name, changed, 15, changed.k, rng)) == [], name
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("family", VARIED)
 def test_the_direction_is_seen_in_every_family(family):
     rng, base, found = np.random.default_rng(5), varied_base(family, 0), set()

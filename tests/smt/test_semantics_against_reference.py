@@ -32,6 +32,7 @@ def share_of_row(design: Design) -> int:
     return max(-(-300 // ROWS[design.family, design.source]), 100 if design in COVERING else 0)
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize("design", DESIGNS, ids=lambda d: d.name)
 def test_every_design_agrees_on_a_few_operands(design):
     assert differences(design, 5) == []
@@ -54,6 +55,7 @@ def test_the_designs_left_out_are_the_same_arithmetic():
     assert {arithmetic(d) for d in load_catalogue().designs.values()} == kept
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(x, marks=pytest.mark.middle if x < 5 else pytest.mark.slow) for x in range(1, 20))]
 )
@@ -64,6 +66,7 @@ def test_any_combination_of_parameters_agrees(family, seed):
         assert disagreements(design, draw(name, design, 12, design.k * (1 + seed % 2), rng)) == [], name
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", [0, *(pytest.param(x, marks=pytest.mark.middle) for x in (1, 2))])
 @pytest.mark.parametrize("family", [n for n, (_, varied) in VARIED.items() if "alignment" in varied])
 def test_terms_rounded_to_nearest_agree(family, seed):
@@ -73,6 +76,7 @@ def test_terms_rounded_to_nearest_agree(family, seed):
         assert disagreements(design, draw(distribution, design, 12, design.k, rng)) == [], distribution
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", [0, 1, *(pytest.param(x, marks=pytest.mark.middle) for x in range(2, 12))])
 def test_sums_to_which_c_is_added_exactly_agree(seed):
     rng, design = np.random.default_rng(seed), random_design("t-fdpa", seed, join=Join.EXACT, sticky=Sticky.NO)
@@ -81,6 +85,7 @@ def test_sums_to_which_c_is_added_exactly_agree(seed):
         assert disagreements(design, draw(name, design, 12, design.k * (1 + seed % 2), rng)) == [], name
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("k", [1, 3, 12, 16, 48])
 def test_lengths_other_than_the_instructions(k):
     design = find_design("ampere/f32.f16.f16.f32")

@@ -138,6 +138,7 @@ def test_what_a_wmma_returned(products, d):
     assert pattern_number(design.d_format, evaluate(design, operands)) == d
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", DESIGNS)
 def test_against_the_reference(name):
     design, rng = find_design(name), np.random.default_rng(30)
@@ -171,6 +172,7 @@ CHANGES = (
 )
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("change", CHANGES)
 def test_each_reading_can_be_seen(change):
     assert compare(find_design(F16), find_design(f"{F16}@{change}")).verdict == "different"

@@ -33,6 +33,7 @@ def test_what_a_gfx1201_returned(name, wave):
         assert (evaluate(design, operands), reference_result(design, operands)) == (d, d), operands
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", DESIGNS)
 def test_against_the_reference(name):
     design, rng = find_design(name), np.random.default_rng(40)
@@ -52,6 +53,8 @@ def test_arrays_and_native_code_agree_on_ten_million(name):
         assert (arrays == native).all(), distribution
 
 
+@pytest.mark.few(1)
+@pytest.mark.slow_values("rdna4/v_dot2_f32_bf16-floor=none")
 @pytest.mark.parametrize(
     ("name", "change"),
     [

@@ -54,11 +54,13 @@ def check(design: Design, rows: int) -> None:
             assert value.constant_value() == evaluate(design, operands), operands
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("design", others_are_slow(distinct_designs()))
 def test_constants_give_what_integers_give(design):
     check(design, 5)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("settings", SETTINGS)
 @pytest.mark.parametrize(
     "name",

@@ -32,7 +32,7 @@ def confirm(runs):
         assert evaluate(design, run.operands) == run.d
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_by_name_or_by_itself():
     assert mmaproof.check is check
     by_name = mmaproof.check("order-independent", TINY)
@@ -54,7 +54,7 @@ def test_violated_by_search_and_by_solver():
         assert len({run.d for run in done.finding.runs}) == 2
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_where_k_and_seed():
     small = [parse_precondition("exponents=-1..1")]
     found = [check("chain-order-independent", TINY, where=small, k=8, seed=seed) for seed in (1, 1, 2)]
@@ -92,6 +92,7 @@ class _Repeats(Never):
         return PropertyVerdict(Status.UNKNOWN, reason="timeout: all of them", answers=answers)
 
 
+@pytest.mark.middle
 def test_the_limit_is_for_all_questions_together():
     started = time.monotonic()
     done = check(_Repeats(), CHAIN, budget=None, limits=Limits(2, 1 << 30), solver="z3")

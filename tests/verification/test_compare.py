@@ -57,6 +57,13 @@ MUTANTS = [
 ]
 
 
+@pytest.mark.few(1)
+@pytest.mark.slow_values(
+    "c_subnormal=B,zero_product=B-no-search",
+    "carry_bits=2-no-search",
+    "carry_bits=2-search",
+    "zero_c=B,zero_product=B,floor=-20-no-search",
+)
 @SEARCH_AND_SOLVER
 @pytest.mark.parametrize("settings", MUTANTS)
 def test_mutants_are_told_apart(settings, budget):
@@ -71,6 +78,7 @@ def test_mutants_are_told_apart(settings, budget):
     confirm(answer)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("solver", ["bitwuzla", "cvc5", pytest.param("z3", marks=pytest.mark.middle)])
 def test_every_solver_finds_a_witness_and_a_proof(solver):
     confirm(ask(VOLTA, f"{VOLTA}@fraction_bits=22", budget=None, solver=solver))
@@ -79,18 +87,19 @@ def test_every_solver_finds_a_witness_and_a_proof(solver):
     assert (answer.status, answer.solver.name) == (Status.PROVED, solver)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("length", [4, 8, 16, pytest.param(32, marks=pytest.mark.middle)])
 def test_one_fraction_bit_is_told_apart_by_the_solver(length):
     confirm(ask(fp16_design(length, fraction_bits=24), fp16_design(length, fraction_bits=25), budget=None))
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_one_fraction_bit_of_e4m3_at_32():
     name = "hopper/wgmma.f32.e4m3.e4m3@rho=rz-fp32"
     confirm(ask(f"{name},fraction_bits=24", f"{name},fraction_bits=25", budget=None))
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_written_differently_and_equal():
     """More carry bits than suffice change nothing, however many."""
     for carry_bits in (3, 4, 9):
@@ -116,6 +125,7 @@ def test_nan_codes_count_only_when_asked():
     assert ask(VOLTA, other, nan_codes=True).status is Status.REFUTED
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("where", "budget"),
     [
@@ -134,6 +144,7 @@ def test_an_unsatisfiable_precondition_is_vacuous(where, budget):
         assert ask(VOLTA, second, where=where, budget=budget).status is Status.VACUOUS
 
 
+@pytest.mark.few(1)
 @SEARCH_AND_SOLVER
 @pytest.mark.parametrize(
     "where", [["finite"], ["positive"], ["normal"], ["c=0"], ["exponents=-3..3"], ["normal", "exponents=15..15"]]
@@ -207,6 +218,12 @@ def test_witnesses_are_simple():
     assert sum(x != 0 for x in answer.witness.a) <= 3
 
 
+@pytest.mark.slow_values(
+    "blackwell/block16.f32.e2m1.e2m1.ue4m3-blackwell/block16.f32.e2m1.e2m1.ue4m3@fraction_bits=30",
+    "cdna2/v_mfma_f32_32x32x4bf16-cdna2/v_mfma_f32_32x32x4bf16@L=4",
+    "cdna3/v_mfma_f32_4x4x4_16b_f16-cdna3/v_mfma_f32_4x4x4_16b_f16@late_rounding=B",
+    "hopper/mma.f32.e4m3.e4m3.f32-hopper/wgmma.f32.e4m3.e4m3",
+)
 @pytest.mark.parametrize(
     ("first", "second"),
     [

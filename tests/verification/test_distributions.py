@@ -19,6 +19,7 @@ NAMES = [
 ]
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 def test_operands_fit_the_design_and_the_seed_decides(name, distribution):
@@ -29,6 +30,7 @@ def test_operands_fit_the_design_and_the_seed_decides(name, distribution):
         assert np.array_equal(x, y)
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("fmt", FORMATS.values(), ids=lambda f: f.name)
 def test_edges_hold_zero_subnormals_the_largest_and_the_specials(fmt):
     edges = edge_patterns(fmt)
@@ -43,6 +45,7 @@ def test_rounding_to_tf32_leaves_the_ignored_bits_zero():
     assert not (patterns & 0x1FFF).any()
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize(
     "where",

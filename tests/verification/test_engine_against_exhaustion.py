@@ -96,6 +96,7 @@ def test_the_engine_agrees_with_exhaustion(monkeypatch):
     examine_all([random_pair(seed, wide=False) for seed in range(8)], monkeypatch)
 
 
+@pytest.mark.slow_values("400", "440")
 @pytest.mark.parametrize("first", range(0, 500, 20))
 @pytest.mark.middle
 def test_the_engine_agrees_with_exhaustion_on_some(first, monkeypatch):

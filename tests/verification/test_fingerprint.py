@@ -80,6 +80,7 @@ def test_vectors_hold_what_each_design_returns():
     assert (vector.why, vector.origin, vector.version) == (f"valued: holds (8) for {others[0].name}", "a test", "0")
 
 
+@pytest.mark.middle
 def test_what_holds_is_shown_against_its_mutant():
     asked = find_property("order-independent")
     feature = look(asked, TINY, shown=True)

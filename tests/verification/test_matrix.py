@@ -86,7 +86,7 @@ def test_every_comparable_pair_is_answered_as_by_itself(few):
         confirm(answer)
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_a_question_is_asked_once_for_all_that_share_it():
     shapes = ["ampere/m16n8k8.f32.f16.f16.f32", "ampere/m16n8k16.f32.f16.f16.f32", "ada/m16n8k16.f32.f16.f16.f32"]
     answers = ask_all([find_design(x) for x in (NAMES[0], *shapes)])
@@ -97,6 +97,7 @@ def test_a_question_is_asked_once_for_all_that_share_it():
         confirm(answer)
 
 
+@pytest.mark.middle
 def test_one_arithmetic_is_one_computation_whatever_its_k():
     """On arrays: the catalogue's designs of one arithmetic return the same d at every common length."""
     held = {}
@@ -153,7 +154,7 @@ class Breaking(Executor):
         return future
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_a_pair_whose_worker_dies_is_unknown_not_missing(few):
     deadly = FEW[2].name
     answers = ask_all(FEW, pool=lambda: Breaking(deadly))
@@ -169,7 +170,7 @@ def test_a_pair_whose_worker_dies_is_unknown_not_missing(few):
             assert found[names] == before[names]
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_processes_give_the_same_answers_in_any_order(few):
     answers = ask_all(FEW, pool=partial(local_pool, 2), at_once=2)
     assert known(answers) == known(few)
@@ -230,6 +231,7 @@ def test_classes_hold_what_is_proved_pair_by_pair(few):
     assert simplest_difference(alone.answers.values()) is None
 
 
+@pytest.mark.middle
 def test_what_is_not_transitive_is_not_merged():
     x, y, z = (fp16_design(4, fraction_bits=f) for f in (23, 24, 25))
     answers = {a.names: a for a in ask_all([x, y, z], limits=Limits(0.001, 4 << 30))}

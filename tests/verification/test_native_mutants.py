@@ -83,6 +83,7 @@ def one_of_each_kind(name, k, finite, seed):
     return [rng.choice(found) for found in kinds.values()]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("op", "what"), CHOSEN, ids=lambda x: str(x))
 def test_the_proof_alone_refutes_it(op, what):
     """The last operation of this kind in a graph of one product and c. There is no search before."""
@@ -102,6 +103,7 @@ def feeding(recorded, of, op):
     return [x for x in mutations(recorded) if nodes[x.position] in feeds and "left out" in x.what]
 
 
+@pytest.mark.slow_values("clamp", "guard")
 @pytest.mark.parametrize(("of", "op"), [(SHIFTS, Op.MINIMUM), ({Op.LEADING_ZEROS}, Op.OR)], ids=["clamp", "guard"])
 def test_an_operation_without_meaning_is_found(of, op):
     """A shift amount that is not clamped, and the leading zeros of zero: d may be the same, and is not defined."""
@@ -113,6 +115,7 @@ def test_an_operation_without_meaning_is_found(of, op):
     assert any(x.undefined is not None for x in verdicts)
 
 
+@pytest.mark.slow_values("cpu/vpdpbusds-2-False-proof")
 @pytest.mark.parametrize("budget", [None, pytest.param(DEFAULT_BUDGET, marks=slow)], ids=["proof", "search"])
 @pytest.mark.parametrize(
     ("name", "k", "finite"),

@@ -49,6 +49,13 @@ FAMILIES = [
 ]
 
 
+@pytest.mark.few(1)
+@pytest.mark.slow_values(
+    "blackwell/tcgen05.mma.m128n8k32.block32.f32.e4m3.e4m3.ue8m0",
+    "blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue4m3",
+    "cdna1/v_mfma_f32_16x16x4f32",
+    "hopper/wgmma.m64n8k32.f32.e4m3.e4m3",
+)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_one_design_of_each_family_is_proved_at_full_length(name):
     design = find_design(name)
@@ -58,6 +65,16 @@ def test_one_design_of_each_family_is_proved_at_full_length(name):
     assert all(lemma.status is Status.PROVED for x in verdict.graphs for lemma in x.lemmas)
 
 
+@pytest.mark.slow_values(
+    "cdna2/v_mfma_f32_16x16x16f16-4",
+    "cdna3/v_mfma_f32_16x16x16_f16-4",
+    "cdna3/v_mfma_f32_16x16x32_fp8_fp8-4",
+    "cpu/tdpbf16ps@L=2-2",
+    "hopper/mma.m16n8k32.f16.e5m2.e5m2.f16-4",
+    "paper/sequential.m1n1k4.f32.f16.f16.f32@L=2-2",
+    "paper/tree.m1n1k4.f32.f16.f16.f32-2",
+    "riscv/bulk.m1n1k4.f32.f16.f16.f32-2",
+)
 @middle
 @pytest.mark.parametrize(
     ("name", "k"),
@@ -87,12 +104,14 @@ def test_every_arithmetic_of_the_catalogue_is_proved_at_full_length(design):
     assert verdict.status is Status.PROVED, [x.reason for x in verdict.graphs]
 
 
+@pytest.mark.slow_values("volta/f32.f16.f16.f32@adder=carry-save", "volta/f32.f16.f16.f32@comparator=chain")
 @middle
 @pytest.mark.parametrize("name", ["volta/f32.f16.f16.f32@adder=carry-save", "volta/f32.f16.f16.f32@comparator=chain"])
 def test_other_orders_of_sums_and_maxima(name):
     assert decide_graph(record(find_design(name)), MEANS).status is Status.PROVED
 
 
+@pytest.mark.slow_values("1", "8")
 @pytest.mark.parametrize("k", [1, pytest.param(8, marks=middle)])
 def test_more_steps_than_one_and_a_padded_one(k):
     assert decide_graph(record(find_design(VOLTA), k), MEANS).status is Status.PROVED
@@ -117,6 +136,7 @@ def test_a_chain_whose_c_and_d_differ_in_format_has_graphs_of_its_own():
 # --- what is assumed ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_values("None", "budget1")
 @pytest.mark.parametrize("budget", [None, DEFAULT_BUDGET])
 def test_the_graph_for_finite_operands_is_not_proved_for_all_operands(budget):
     """Otherwise the precondition would have no part in the proof, or would be false for all operands."""
@@ -149,6 +169,9 @@ def with_bounds(kind, tighter):
     return signal
 
 
+@pytest.mark.slow_values(
+    "hopper/wgmma.m64n8k16.f32.f16.f16-SignalKind.ALIGNED", "hopper/wgmma.m64n8k16.f32.f16.f16-SignalKind.SUM"
+)
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
@@ -165,6 +188,7 @@ def test_a_bound_that_is_too_tight_by_a_bit_is_found(name, kind, monkeypatch):
     replays(verdict, recorded)
 
 
+@pytest.mark.slow
 def test_a_bound_that_is_too_tight_by_one_is_not_believed(monkeypatch):
     """No operation depends on it here. So the graph is proved, and the bound is not."""
     monkeypatch.setattr(CodeAlgebra, "signal", with_bounds(SignalKind.SIGNIFICAND, lambda low, high: (low, high - 1)))
@@ -195,6 +219,7 @@ def test_a_proof_ends_with_its_time():
     assert verdict.reason.startswith("timeout: ")
 
 
+@pytest.mark.slow
 def test_places_of_another_lowering_are_an_internal_error():
     recorded = record(find_design(VOLTA), 1)
     fewer, others = recorded.places[:-1], [Place("nothing", x.values, x.truth) for x in recorded.places]

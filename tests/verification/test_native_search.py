@@ -62,11 +62,13 @@ def compare(question: Question, design: Design, rows: int = 200) -> None:
             assert (ours == arrays).all()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("question", "design"), PAIRS)
 def test_machine_code_examines_rows_as_arrays_do(question, design):
     compare(question, design)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", PROPERTIES)
 def test_every_property_can_be_examined_by_machine_code(monkeypatch, name):
     if (reason := PROPERTIES[name].why_not(VOLTA)) is not None:

@@ -44,6 +44,7 @@ def test_a_proof_of_the_design_is_one_of_its_netlist(tmp_path):
     assert next(iter(done.finding.answers)).startswith(f"{unit.name} returns the bits that ")
 
 
+@pytest.mark.few(1)
 @pytest.mark.usefixtures("nothing_is_known_of_netlists")
 @pytest.mark.parametrize(
     ("source", "design"),

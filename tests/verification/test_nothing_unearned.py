@@ -99,6 +99,7 @@ def violation(question):
     return manager.Not(question.formula.claim)
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("statuses", [x for n in (1, 2, 3) for x in itertools.product(Status, repeat=n)])
 def test_claims_together_are_proved_only_if_each_is(statuses):
     found = combine(statuses)
@@ -114,6 +115,7 @@ def test_no_claims_prove_nothing():
         combine([])
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", PAIRS)
 @pytest.mark.parametrize("where", [(), ("finite",)], ids=["everywhere", "finite"])
 def test_a_solver_that_knows_nothing_proves_no_two_designs_equal(name, where):
@@ -187,6 +189,7 @@ def test_the_laws_that_a_staged_proof_uses_count():
         assert found.status is Status.UNKNOWN
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("asked", PROPERTIES.values(), ids=lambda x: x.name)
 def test_a_property_of_whose_questions_nothing_is_known_is_unknown(asked):
     class Ask:
@@ -200,6 +203,7 @@ def test_a_property_of_whose_questions_nothing_is_known_is_unknown(asked):
     assert (found.status, found.reason) == (Status.UNKNOWN, UNKNOWN.reason)
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("asked", PROPERTIES.values(), ids=lambda x: x.name)
 def test_no_property_rests_on_a_first_question_that_is_unknown_alone(asked):
     """The other answers are proofs: what comes of that may be a proof only if it does not rest on the first."""
@@ -221,6 +225,7 @@ def test_no_property_rests_on_a_first_question_that_is_unknown_alone(asked):
     assert found.status is not Status.PROVED or (others and isinstance(asked, CaseFirst | FractionBitsSufficient))
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("asked", PROPERTIES.values(), ids=lambda x: x.name)
 def test_no_property_is_proved_by_what_ends_unknown(asked):
     for script in itertools.product((Status.PROVED, Status.UNKNOWN), repeat=4):
@@ -272,6 +277,7 @@ def test_only_what_is_proved_is_one_class(status, alone):
     assert len(group.classes) == alone
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_nothing_is_found_out_about_an_algorithm(question):
     name = "slices" if question == "slices" else "markidis"
@@ -299,6 +305,7 @@ class AllButOne(Asked):
         return Verdict(Status.PROVED, 0.0)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "ask"),
     [
@@ -336,6 +343,7 @@ TWICE = fake('print(\'{"status": "unsat", "seconds": 0.5}\\n\' * 2, end=\'\')')
 DOES_NOT_KNOW = fake('print(\'{"status": "unknown", "reason": "timeout: of its own"}\')')
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("command", "seconds", "cause"),
     [(HANGS, 0.6, "timeout"), (TWICE, 20, "solver error"), (DOES_NOT_KNOW, 20, "timeout: of its own")],

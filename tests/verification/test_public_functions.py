@@ -26,6 +26,7 @@ CALLS = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", CALLS)
 def test_names_stand_for_what_they_name(name):
     by_name = CALLS[name](VOLTA, TURING, "plain", f"model:{VOLTA}")

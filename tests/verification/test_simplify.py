@@ -50,6 +50,7 @@ def test_nothing_is_tried_after_the_deadline(monkeypatch):
     assert simplest(question, found, past) in found
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("k", "looked_at"), [(8, 8), (128, 2), (384, 1)])
 def test_of_long_witnesses_few_are_simplified(monkeypatch, k, looked_at):
     question, found = witnesses(k)
@@ -62,6 +63,7 @@ def test_of_long_witnesses_few_are_simplified(monkeypatch, k, looked_at):
     assert seen[0] == list(found[:looked_at])
 
 
+@pytest.mark.slow
 def test_a_long_witness_is_narrowed_to_a_part_at_once(monkeypatch):
     question, found = witnesses(384)
     seen = []

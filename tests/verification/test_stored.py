@@ -83,6 +83,7 @@ def test_another_question_is_another_question(path, other):
 EIGHT = '["0x0000","0x0000","0x0000","0x0000","0x0000","0x0000","0x0000","0x0000"]'
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "text",
     [
@@ -134,6 +135,7 @@ def test_a_proof_is_found_again_before_a_search(path, monkeypatch):
     assert again.origin == f"{first.solver} (stored; {first.seconds:.2f} s then), {len(first.lemmas)} lemmas"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("why", ["other sources", "another solver", "certified"])
 def test_a_proof_that_does_not_count_is_made_again(path, monkeypatch, why):
     compare(*EQUAL, solver=Solving(store=path))

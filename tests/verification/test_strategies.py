@@ -216,6 +216,7 @@ WHOLE = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("nested", [False, True])
 @pytest.mark.parametrize("which", WHOLE)
 @pytest.mark.parametrize("first", [[], [one_moment]])

@@ -25,6 +25,7 @@ def decide(first, second, **asked):
     return compare(find_design(first), find_design(second), limits=LIMITS, budget=None, **asked)
 
 
+@pytest.mark.slow_values("turing/mma.m8n8k16.satfinite.s32.u8.u8.s32-ampere/mma.m16n8k32.satfinite.s32.u8.u8.s32")
 @pytest.mark.parametrize(
     ("first", "second"),
     [
@@ -50,13 +51,14 @@ def test_saturating_steps_of_signed_integers_differ():
     assert answer.verdict == "different"
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_k_padded_with_zeros():
     names = [f"hopper/mma.m16n8k{k}.f32.f16.f16.f32" for k in (8, 16)]
     assert decide(*names, k=8).verdict == "equivalent"
     assert compare(*map(find_design, names)).verdict == "different"
 
 
+@pytest.mark.slow_values("ieee", "ieee-once")
 @pytest.mark.middle
 @pytest.mark.parametrize("join", ["ieee", "ieee-once"])
 def test_a_zero_c_added_early_and_late(join):
@@ -85,7 +87,7 @@ def test_the_circuits_compute_what_they_should_on_numbers(name):
         assert evaluate(design, batch.row(7)) == evaluate(other, batch.row(7))
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_what_few_or_no_samples_meet_is_proved_for_all_operands():
     """No sample meets the first precondition; those of the second have exponents that say nothing."""
     question = Equivalence(

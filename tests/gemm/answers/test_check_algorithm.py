@@ -41,6 +41,7 @@ def float_of(pattern):
 # --- overflow --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_values("algorithm0-14")
 @pytest.mark.middle
 @pytest.mark.parametrize(
     ("algorithm", "high"),
@@ -53,6 +54,7 @@ def test_below_the_largest_number_nothing_overflows(algorithm, high):
     assert found.values["words"]["a"][0] == high + 1
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("high", "status"), [(7, Status.PROVED), (8, Status.REFUTED)])
 def test_what_a_format_without_infinities_clamps_is_an_overflow(high, status):
     unit = find_design("hopper/wgmma.m64n8k32.f32.e4m3.e4m3")
@@ -89,6 +91,7 @@ def test_many_additions_outside_rest_on_the_bound_of_a_step():
 # --- integer sums ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("algorithm", "unit", "longest", "wrapped"),
     [
@@ -130,6 +133,7 @@ def briefly(monkeypatch):
     monkeypatch.setattr(exact_operands, "DIRECT_SECONDS", 1.0)
 
 
+@pytest.mark.slow_values("algorithm0-4-unit(a0..a3, b0..b3, c)-False")
 @pytest.mark.usefixtures("briefly")
 @pytest.mark.parametrize(
     ("algorithm", "k", "equals", "sign_lost"),

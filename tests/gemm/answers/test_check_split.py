@@ -39,7 +39,7 @@ def patterns_of(witness, *names):
     return [n.pattern for name in names for n in witness.numbers if n.name == name]
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_the_split_of_ootomo_and_yokota():
     """23 bits in two words of 11 bits and a sign; the residual ends at 2**-24, scaled by 2**11: at 2**-35."""
     found = check_split(OOTOMO, FP16, (), asked())
@@ -68,7 +68,7 @@ def test_three_words_of_bf16_lose_nothing():
     assert decide(SplitIsExact(splitting, [Window(-111, -111)])) is Status.REFUTED
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_a_scale_of_one_place_less_shortens_the_window():
     splitting = Splitting.of(replace(OOTOMO, scale=10), FP16, "a")
     assert decide(SplitIsExact(splitting, [Window(-12, -12, 23)])) is Status.PROVED
@@ -76,6 +76,7 @@ def test_a_scale_of_one_place_less_shortens_the_window():
     assert decide(SplitIsExact(SPLIT, [Window(-13, -13, 23)])) is Status.PROVED
 
 
+@pytest.mark.slow_values("changes0-20")
 @pytest.mark.parametrize(
     ("changes", "places"),
     [
@@ -92,7 +93,7 @@ def test_residuals_that_are_truncated_or_scaled_less_miss_more(changes, places):
     assert (problem, bound.places) == ("", places)
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_words_that_the_unit_flushes_count_as_zero():
     markidis, flushing = find_algorithm("markidis"), find_design("cdna2/v_mfma_f32_16x16x16f16")
     tables = {}
@@ -123,7 +124,7 @@ def test_bounds_that_are_too_small_are_refuted(part, bound):
     assert decide(PartIsBounded(SPLIT, part, bound, Window(0, 1))) is Status.REFUTED
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_the_product_left_out():
     """Two words hold a number to 2**-23, the product of the residuals is 2**-22 at most: 2**-21 in all, and no less."""
     proved = check_dropped(OOTOMO, FP16, [Exponents(0, 0)], None, asked())
@@ -136,6 +137,7 @@ def test_the_product_left_out():
     assert Fraction(1, 1 << 22) < error <= Fraction(proved.values["bound"]) <= Fraction(1, 1 << 21)
 
 
+@pytest.mark.slow_values("20-Status.REFUTED")
 @pytest.mark.middle
 @pytest.mark.parametrize(("below", "status"), [(19, Status.PROVED), (20, Status.REFUTED)])
 def test_a_stated_bound(below, status):

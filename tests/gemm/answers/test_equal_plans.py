@@ -42,6 +42,7 @@ def test_tiles_of_another_size_are_the_same_chain() -> None:
     assert "identity" in found.answer.origin
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("first", "second"),
     [

@@ -22,6 +22,8 @@ NV = "blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue4m3"
 WGMMA, ADA = "hopper/wgmma.f32.e4m3.e4m3", "ada/mma.m16n8k16.f32.e4m3.e4m3.f32"
 
 
+@pytest.mark.few(1)
+@pytest.mark.slow_values("volta/f32.f16.f16.f32-16777216-11-4")
 @pytest.mark.parametrize(
     ("unit", "most", "bits", "longest"),
     [
@@ -74,6 +76,7 @@ def test_every_sum_at_the_limit_is_exact_in_the_reference():
         assert value(d, "fp32") == start + sum(x * y for x, y in pairs)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("top", "most"), [(14, 2**14), (13, 2**14 + 1)])
 def test_lemmas_of_one_bit_more_are_refuted(top, most):
     """Neither a term one place above F, nor a sum of one more than the significand holds, is kept."""
@@ -104,6 +107,7 @@ def test_what_is_not_settled_is_said(unit, reason):
         assert not reason
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("name", [f.name for f in FORMATS.values() if f.fraction_bits])
 def test_widest_slice_is_what_the_format_holds(name):
     fmt = FORMATS[name]

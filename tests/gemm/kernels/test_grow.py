@@ -74,6 +74,7 @@ def test_random_trees(seed: int) -> None:
     assert first == known[0]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "count", "text"),
     [

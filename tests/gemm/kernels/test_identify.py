@@ -36,6 +36,11 @@ def search(function: Function, of: Product, validation: int = 2000, seconds: flo
     return KernelSearch(asked, seconds=seconds, validation=validation, comparing=0).search()
 
 
+@pytest.mark.few(1)
+@pytest.mark.slow_values(
+    "volta/mma.m8n8k4.f32.f16.f16.f32 | promote=8 | out=fp16",
+    "volta/mma.m8n8k4.f32.f16.f16.f32 | split-k=2:ascending:fp16>fp32",
+)
 @pytest.mark.parametrize(
     "text",
     [
@@ -97,6 +102,7 @@ def saturated(a: Matrix, b: Matrix) -> Matrix:
     return np.where(np.isposinf(d), np.finfo(np.float32).max, d).astype(np.float32)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "function",
     [
@@ -195,12 +201,14 @@ def recorded(text: str, given: tuple[Plan, ...] = (), k: int = 64) -> Outcome:
     return search_recorded(Answer("recorded", a, b, d), of, "files:test", seconds=5, given=given)
 
 
+@pytest.mark.slow
 def test_a_recorded_product() -> None:
     outcome = recorded(f"{FMA} | split-k=2:ascending")
     assert outcome.recorded and outcome.findings[0].plan is not None
     assert are_same(outcome.findings[0].plan, read_plan(f"{FMA} | promote=32"), 64)
 
 
+@pytest.mark.slow
 def test_a_recorded_product_of_a_plan_that_is_given() -> None:
     text = f"{FMA} | stream-k=5.27.32"
     assert recorded(text, (read_plan(text),)).findings[0].plan == read_plan(text)

@@ -56,6 +56,7 @@ def random_plan(seed: int) -> Plan:
         return plan
 
 
+@pytest.mark.slow_values("0", "2")
 @pytest.mark.parametrize(
     "seed", [pytest.param(x, marks=pytest.mark.middle if x in (0, 2) else pytest.mark.slow) for x in range(30)]
 )

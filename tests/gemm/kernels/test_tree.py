@@ -73,6 +73,7 @@ def test_text(tree: Tree, text: str) -> None:
     assert text_of(tree) == text
 
 
+@pytest.mark.slow
 def test_a_long_chain_of_single_terms_is_taken_apart() -> None:
     """It nests as deep as it is long where the unit takes k in another order."""
     swapped = [k ^ 1 for k in range(3000)]

@@ -102,6 +102,7 @@ FIRST = {a.base_name: n for n, (a, _) in reversed([*enumerate(CASES)])}.values()
 """Numbers of the first case of each algorithm, which the quick tier runs."""
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "case",
     [
@@ -119,6 +120,11 @@ FIRST_OF_UNIT = {u.name: n for n, (_, u) in reversed([*enumerate(CASES)])}.value
 """Numbers of the first case of each unit: the others have nothing new for native code, which computes units alone."""
 
 
+@pytest.mark.few(1)
+@pytest.mark.slow_values(
+    "ootomo-yokota-bf16-cpu/tdpbf16ps.m16n16k32.f32.bf16.bf16.f32",
+    "ootomo-yokota-cpu/tdpfp16ps.m16n16k32.f32.f16.f16.f32",
+)
 @needs_native
 @pytest.mark.parametrize(
     "case",
@@ -159,6 +165,7 @@ SMALL |= {
 SMALL |= dict.fromkeys(("bf16x3", "bf16x6", "bf16x9", "ootomo-yokota-bf16"), BF16)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_terms_of_constants_are_what_integers_return(name):
     algorithm, unit, algebra, k = find_algorithm(name), find_design(SMALL[name]), TermAlgebra(), 2

@@ -127,6 +127,7 @@ MUTANTS: dict[str, tuple[Callable[[Any], Algorithm], ...]] = {
 }
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize(
     ("name", "mutant"), [(n, m) for n, ms in MUTANTS.items() for m in ms], ids=lambda x: getattr(x, "__name__", x)
 )

@@ -72,6 +72,7 @@ def breaches(name: str, low: int, high: int, seed: int) -> list[str]:
 RANGES = [(-149, -140), (-110, -100), (-60, -50), (-40, -30), (-26, -25), (-20, 20), (0, 0), (12, 17), (60, 70)]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", UNITS)
 def test_every_number_lies_in_its_span(name):
     for seed, (low, high) in enumerate(RANGES):

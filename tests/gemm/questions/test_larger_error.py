@@ -55,6 +55,7 @@ PAIRS = [
 ]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("first", "second", "unit", "by"), PAIRS)
 def test_the_claim_is_what_fractions_say(first, second, unit, by):
     asked, seen = question(first, second, unit, by=by), set()
@@ -118,6 +119,7 @@ def test_preconditions():
         assert not anything.is_meant(Operands((ONE,), (ONE,), special))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("where", ["exponents=-149..-140", "exponents=-60..-50", "exponents=17..40"])
 @pytest.mark.parametrize("first", ["plain@rounding=rtp", "markidis@residual_rounding=rna,rounding=rtn"])
 def test_exponents_that_the_words_do_not_have(first, where):
@@ -130,6 +132,7 @@ def test_exponents_that_the_words_do_not_have(first, where):
         assert asked.is_refuted_by(operands) is not expected_claim(asked, operands)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("first", "second", "unit", "by"), PAIRS[:3:2])
 def test_arrays_find_what_integers_confirm(first, second, unit, by):
     asked = question(first, second, unit, "exponents=-30..40", by=by)
@@ -155,6 +158,7 @@ def test_a_search_finds_witnesses_on_volta(first, second, by):
         assert asked.is_refuted_by(witness) and not expected_claim(asked, witness)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("first", "second", "where", "status"),
     [

@@ -65,6 +65,7 @@ def test_no_result_of_many_is_outside_its_bound(text: str, kind: str) -> None:
         assert outside(Tolerance(read_plan(text), k), 128, kind, k)[0] == 0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("part", [0, 1 / 64])
 def test_a_smaller_bound_is_violated(part: float, monkeypatch: pytest.MonkeyPatch) -> None:
     found = Tolerance(read_plan(f"{V} | algorithm=markidis"), 64)

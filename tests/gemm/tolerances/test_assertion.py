@@ -38,12 +38,14 @@ def text_of(actual, a, b, c=None, **options) -> str:
     return str(caught.value)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("strength", ["bits", "proved"])
 def test_what_the_unit_computes_passes(given, strength: str) -> None:
     a, b, c, d = given
     assert_gemm(d, a, b, c, plan=FP8, strength=strength)
 
 
+@pytest.mark.slow_values("bits")
 @pytest.mark.parametrize("strength", [pytest.param("bits", marks=pytest.mark.middle), "proved"])
 def test_what_a_plan_computes_passes(strength: str) -> None:
     plan = read_plan(PLAN)
@@ -67,6 +69,7 @@ def test_a_file_of_a_plan_is_read_each_time(tmp_path) -> None:
         assert_gemm(d, *ones, plan=str(file), strength="bits")
 
 
+@pytest.mark.slow
 def test_integers_are_off_by_nothing_however_long_the_sum_is(monkeypatch) -> None:
     monkeypatch.setattr("mmaproof.gemm.tolerances.diagnosis.MOST_SECONDS", 0.0)
     a, b = np.full((1, 1 << 20), 36, np.int8), np.full((1 << 20, 1), 37, np.int8)
@@ -112,7 +115,7 @@ def test_a_lost_block_is_named(strength: str) -> None:
     assert "120 of 120 elements" in text
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_a_lost_block_of_another_unit_is_named_within_the_bound() -> None:
     """The bits are of no neighbour, so only the size of the error tells."""
     unit = "blackwell/tcgen05.mma.m64n8k32.f32.e4m3.e4m3"
@@ -249,7 +252,7 @@ def test_arrays_come_through_dlpack(given) -> None:
         as_numpy(Silent())
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_scales_take_part() -> None:
     unit = "blackwell/tcgen05.mma.m128n8k32.block32.f32.e4m3.e4m3.ue8m0"
     design = find_design(unit)

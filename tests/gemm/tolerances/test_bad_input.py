@@ -18,6 +18,7 @@ SCALE_A, SCALE_B = np.full((4, 1), 127, np.uint8), np.full((1, 3), 127, np.uint8
 NAN = np.where(np.arange(32).reshape(4, 8) == 0, np.float16(np.nan), A)
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -84,6 +85,7 @@ def tolerance() -> Tolerance:
     return mmaproof.tolerance(UNIT, 8)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("method", "arguments", "options", "message"),
     [

@@ -76,6 +76,7 @@ def largest_part(design: Design, batch: OperandBatch, bound: np.ndarray) -> Frac
 QUICK = {"T-FDPA", "TR-FDPA", "FMA", "pairs, flushed", "c in IEEE 754"}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", [x if x in QUICK else pytest.param(x, marks=pytest.mark.middle) for x in UNITS])
 def test_no_result_is_outside_its_bound(kind: str) -> None:
     design = find_design(UNITS[kind])
@@ -179,6 +180,7 @@ def edge_of_the_cut(rng: np.random.Generator) -> OperandBatch:
     return OperandBatch(a, b, c, scale_a, np.full((16, 1), 127, dtype=np.uint8))
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("kind", ["TR-FDPA", "AMX", "c once", "pairs, flushed"])
 @pytest.mark.parametrize("lost", ["rounded_c", "rounded_sums", "of_products", "of_sums", "flushed"])
 def test_each_part_of_a_loss_that_matters_is_needed(kind: str, lost: str) -> None:

@@ -71,6 +71,7 @@ RUNS = [
 DRAWN = itertools.cycle(itertools.product(("positive", "normal", "exponents=-8..2,-3..3", "uniform"), Reference))
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(("name", "unit", "drawn"), [(*run, next(DRAWN)) for run in RUNS for _ in range(2)])
 def test_no_error_is_above_the_bound(name: str, unit: str, drawn: tuple[str, Reference]) -> None:
     distribution, reference = drawn
@@ -96,6 +97,7 @@ def check_bound(name: str, unit: str, k: int, distribution: str, reference: Refe
     assert 0 < point.largest <= point.bound.value
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize(("name", "unit"), [RUNS[0], RUNS[4], RUNS[7], RUNS[9], RUNS[14]])
 @pytest.mark.parametrize("k", [3, 32])
 def test_c_takes_part(name: str, unit: str, k: int) -> None:
@@ -130,6 +132,7 @@ def test_products_that_are_left_out_are_part_of_the_bound() -> None:
     assert some - every > 4 * Fraction(1, 1 << 24) - 2 * Fraction(1, 1 << 26)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("name", "k", "a", "b"), [(VOLTA, 256, 2047, 1921), (FP8, 512, 13, 11)])
 def test_a_worse_unit_is_beyond_the_bound_and_the_right_one_close_to_it(name: str, k: int, a: int, b: int) -> None:
     """All products are the same, with low bits that are ones: every step loses nearly as much as it can."""
@@ -160,6 +163,7 @@ def words_of(name: str, unit: str, pattern: int) -> list[Fraction]:
     return [exact(word) for (word,) in Arithmetic(algebra).split(cut, [x]).words]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("rounding", Rounding)
 @pytest.mark.parametrize(
     ("name", "unit", "size"),

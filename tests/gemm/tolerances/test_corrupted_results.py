@@ -178,6 +178,7 @@ def passes(case, patterns, strength, **options):
     return True
 
 
+@pytest.mark.slow_values("a plan with factors")
 def test_nothing_outside_a_proved_bound_passes(case, monkeypatch):
     outcomes, seen = [], set()
     monkeypatch.setattr(assertion, "observers", [outcomes.append])
@@ -196,6 +197,7 @@ def test_nothing_outside_a_proved_bound_passes(case, monkeypatch):
     assert wanted <= seen
 
 
+@pytest.mark.slow_values("a plan with factors")
 def test_nothing_of_other_bits_passes(case):
     """All but NaNs of the emulation, of which there are none here."""
     for name, d in corrupted(case):

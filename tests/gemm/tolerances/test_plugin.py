@@ -46,7 +46,7 @@ def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_a_report_of_a_session(tmp_path: Path) -> None:
     done = run(tmp_path, "--mmaproof-report=products.html")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -46,6 +46,7 @@ def test_the_loss_of_a_unit_is_proved() -> None:
     assert "bitwuzla" in found.reason
 
 
+@pytest.mark.slow_values("cdna2/v_mfma_f32_32x32x4bf16", "cpu/tdpbf16ps")
 @pytest.mark.middle
 @pytest.mark.parametrize("name", ["cpu/tdpbf16ps", "cdna2/v_mfma_f32_32x32x4bf16"])
 def test_the_loss_of_rounded_operations_is_proved(name: str) -> None:
@@ -205,6 +206,7 @@ def test_the_lemmas_of_later_steps_are_asked_where_c_changes_its_format() -> Non
     assert sum("later steps" in x for x in names) == 6
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("fmt", "rounding"), [("e4m3", Rounding.RNE), ("bf16", Rounding.RTP), ("e2m1", Rounding.RTN)])
 def test_a_conversion_is_proved_up_to_the_largest_number(fmt: str, rounding: Rounding) -> None:
     """A format without infinities, and a directed rounding, return the largest number for what lies above it."""

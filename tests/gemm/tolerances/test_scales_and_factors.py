@@ -63,6 +63,7 @@ def outside(found: Tolerance, side: int, seed: int, kind: str = "normal") -> tup
     return int((~(error <= bound + beyond) & known).sum()), float((error[known] / bound[known]).max())
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("text", PLANS)
 def test_no_result_is_outside_its_bound(text: str) -> None:
     found = tolerance(text, 128)

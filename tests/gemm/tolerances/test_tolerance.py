@@ -113,7 +113,7 @@ def test_two_numbers_know_the_most_negative_integer(where: list[str], monkeypatc
     assert tolerance(name, 1 << 17, ["exponents=0..6", "c=0", *where]).rtol_atol() == TwoNumbers(0.0, 0.0)
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_two_numbers_need_a_range_and_a_finite_result() -> None:
     found = tolerance(FP8, 64)
     with pytest.raises(InputError, match=r"exponents=LO\.\.HI"):

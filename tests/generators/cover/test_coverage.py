@@ -61,6 +61,7 @@ def check_against_exhaustion(design):
     assert said >= {Status.PROVED, Status.REFUTED}
 
 
+@pytest.mark.slow_values("a chain that c joins once", "a tree")
 @pytest.mark.parametrize("kind", [x if "chain" not in x else pytest.param(x, marks=pytest.mark.middle) for x in KINDS])
 def test_what_is_proved_unreachable_is_hit_by_no_operands(kind, monkeypatch):
     use_small_formats(monkeypatch)

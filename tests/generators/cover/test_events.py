@@ -39,6 +39,7 @@ VARIANTS = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("design", [*FAMILIES.values(), *VARIANTS.values()], ids=[*FAMILIES, *VARIANTS])
 def test_arrays_and_integers_agree_in_every_family(design):
     batch = rows_of(design, 1)
@@ -148,6 +149,7 @@ def disagreements(name, each=60):
     return wrong, seen
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", FUSED)
 def test_the_reference_has_the_same_events(name):
     wrong, seen = disagreements(name)

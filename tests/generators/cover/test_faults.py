@@ -38,7 +38,7 @@ def test_the_list_is_of_many_kinds_and_families():
     assert len(listed) <= (1 - LEAST) * len(MUTANTS)
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_vectors_expose_the_faults_of_a_unit_that_rounds():
     assert missed({QUICK: vectors(QUICK)}) == {(f.name, QUICK) for f in FAULTS if QUICK in f.missed}
 

@@ -61,6 +61,7 @@ def test_a_proof_about_one_step_is_one_where_every_step_is_such_a_one(monkeypatc
     assert found.verdict.status is (status if at_once else Status.UNKNOWN)
 
 
+@pytest.mark.few(1)
 @needs_native
 @pytest.mark.parametrize(
     "name", ["volta/f32.f16.f16.f32", "cdna3/v_mfma_f32_16x16x32_fp8_fp8", "turing/mma.m8n8k16.s32.s8.s8.s32"]

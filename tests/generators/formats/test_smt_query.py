@@ -18,6 +18,7 @@ VOLTA = find_design("volta/f32.f16.f16.f32")
 TURING = find_design("turing/f32.f16.f16.f32")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("k", "where", "expected"), [(1, ["c=0", "exponents=0..0"], z3.unsat), (1, ["exponents=-8..8"], z3.sat)]
 )

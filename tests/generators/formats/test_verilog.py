@@ -111,6 +111,7 @@ def test_rows_that_are_missing_fail(tmp_path):
     assert simulate(tmp_path, rows, table(rows), "+vectors=none.hex")[0] != 0
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("fmt", [x for x in FORMATS.values() if x.bits <= 16], ids=lambda x: x.name)
 def test_nans_of_every_format(tmp_path, fmt):
     half = FORMATS["fp16"]

@@ -34,6 +34,7 @@ def rows():
     return OperandBatch.concatenate([draw(name, VOLTA, 60, VOLTA.k, rng) for name in DISTRIBUTIONS])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("backend", ["", "arrays"])
 @pytest.mark.parametrize(("at_once", "count"), [(50, COUNT), (8192, COUNT), (50, 1000)])
 def test_the_first_rows_are_found(rivals, rows, backend, at_once, count, monkeypatch):
@@ -53,6 +54,7 @@ def test_no_rivals(rows):
     assert first_differences([], rows, evaluate_on_arrays(VOLTA, rows), COUNT, lambda: False) == []
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("backend", ["", "arrays"])
 def test_a_search_that_was_not_finished_says_nothing(rivals, rows, backend, monkeypatch):
     monkeypatch.setenv(BACKEND_VARIABLE, backend)

@@ -57,6 +57,7 @@ class FunctionUnit:
         return Ran.all(self.compute(rows.batch))
 
 
+@pytest.mark.slow_values("cdna2/v_mfma_f32_32x32x8f16-found2")
 @pytest.mark.parametrize(
     ("name", "found"),
     [
@@ -126,6 +127,7 @@ def same_on_random_operands(first, second, rows=20_000):
     return True
 
 
+@pytest.mark.slow_values("0")
 @pytest.mark.middle
 @pytest.mark.parametrize("seed", [0, *(pytest.param(x, marks=pytest.mark.slow) for x in range(1, 10))])
 def test_units_inside_the_space_and_outside_the_catalogue(seed):
@@ -186,6 +188,7 @@ def with_exchanged_halves(design):
     return compute
 
 
+@pytest.mark.slow_values("in_three_groups")
 @pytest.mark.parametrize(
     "outside",
     [
@@ -211,7 +214,7 @@ def test_units_outside_the_space_are_said_to_be_none(outside):
     assert len(operands) == 8
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_a_unit_that_differs_rarely_is_caught_by_the_validation():
     design = find_design(TURING)
 
@@ -226,7 +229,7 @@ def test_a_unit_that_differs_rarely_is_caught_by_the_validation():
     assert "validation" in outcome.evidence.kinds
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_a_recording_narrows_the_space_and_says_what_it_leaves_open():
     design = find_design(TURING)
     interface = Interface.of(design)
@@ -277,7 +280,7 @@ def test_a_unit_that_contradicts_itself_is_said_to():
     assert "answers the same operands differently" in outcome.oracle.problem
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_rows_of_the_validation_without_an_answer_are_a_problem():
     design = find_design(TURING)
 
@@ -294,7 +297,7 @@ def test_rows_of_the_validation_without_an_answer_are_a_problem():
     assert outcome.oracle.unanswered > 0
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_a_space_away_from_every_known_unit_is_searched(tmp_path):
     path = tmp_path / "space.toml"
     path.write_text("fraction_bits = [10, 11]\n")

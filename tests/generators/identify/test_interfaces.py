@@ -22,6 +22,7 @@ from mmaproof.hardware_replay.targets import ModelTarget
 from mmaproof.smt.evaluate import evaluate_batch
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("unit", "given"),
     [

@@ -28,6 +28,7 @@ def told_apart(design, name, first, second):
     ).all()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "parameter", "values"),
     [
@@ -60,6 +61,7 @@ def test_ladders_tell_a_value_from_the_next_ones(name, parameter, values):
                 assert told_apart(design, parameter, value, other), (value, other)
 
 
+@pytest.mark.slow_values("cdna3/v_mfma_f32_32x32x8_bf16@zero_c=absent,zero_product=absent-floor-values2")
 @pytest.mark.middle
 @pytest.mark.parametrize(
     ("name", "parameter", "values"),
@@ -130,6 +132,10 @@ HIDDEN = [
 ]
 
 
+@pytest.mark.slow_values(
+    "ampere/mma.m16n8k8.f32.bf16.bf16.f32@fraction_bits=45-held6",
+    "cdna3/v_mfma_f32_32x32x8_bf16@product_limit=77-held4",
+)
 @pytest.mark.parametrize(("name", "held"), HIDDEN)
 def test_hidden_integers_are_found_exactly(name, held):
     design = find_design(name)

@@ -85,6 +85,7 @@ def agree(design, batch, returned):
     assert not wrong.size, (wrong[:5], batch.row(int(wrong[0])))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_rows_of_every_distribution(tmp_path, name):
     model = model_of(name)
@@ -153,6 +154,7 @@ RANDOM = [
 ]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("family", "seed"), RANDOM)
 def test_designs_with_random_parameters(tmp_path, family, seed):
     try:
@@ -163,6 +165,7 @@ def test_designs_with_random_parameters(tmp_path, family, seed):
     check_rows(tmp_path, model, "gcc", [*STRICT, "-O0", *sanitized("gcc")], drawn(model, 200))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("k", [2, 3, 8, 12])
 def test_lengths_below_and_above_the_k_of_the_instruction(tmp_path, k):
     model = model_of(VOLTA, k)
@@ -173,6 +176,7 @@ def test_lengths_below_and_above_the_k_of_the_instruction(tmp_path, k):
 # --- chains -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", [VOLTA, SATURATING, f"{VOLTA}@chain_infinity=finite"])
 def test_the_self_test_passes(tmp_path, name):
     model = model_of(name)
@@ -239,6 +243,8 @@ def caught(folder, model, test, text):
     return run_in(folder, program)[0] != 0
 
 
+@pytest.mark.few(1)
+@pytest.mark.slow_values("volta/mma.m8n8k4.f32.f16.f16.f16-None")
 @pytest.mark.parametrize(
     ("name", "ops"),
     [
@@ -258,6 +264,7 @@ def test_an_operation_printed_wrong_everywhere_fails_the_self_test(tmp_path, nam
             assert caught(tmp_path, model, test, mutated(source, nodes, mutation)), op
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "lane", "narrower"),
     [

@@ -31,6 +31,7 @@ def test_the_self_test_passes_on_the_host(tmp_path, name, compiler):
     assert run_in(tmp_path, program) == (0, f"PASS: 80 rows as {name}\n")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("op", [Op.ADD, Op.EQUAL, Op.SELECT, Op.LESS_SIGNED])
 def test_an_operation_printed_wrong_fails_the_self_test(tmp_path, op):
     model, files = files_of(VOLTA)
@@ -43,6 +44,7 @@ def test_an_operation_printed_wrong_fails_the_self_test(tmp_path, op):
     assert f"results differ from {VOLTA}" in said
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "architecture"),
     [(VOLTA, "sm_75"), (DOUBLE, "sm_90a"), pytest.param(NVFP4, "sm_90a", marks=pytest.mark.middle)],

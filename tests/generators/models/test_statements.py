@@ -95,6 +95,7 @@ def sv_program(found, change=lambda text: text):
 FOUND = cases()
 
 
+@pytest.mark.slow_values("clang--O2")
 @pytest.mark.parametrize(
     ("compiler", "level"),
     [("gcc", "-O0"), *(pytest.param(x, "-O2", marks=pytest.mark.middle) for x in ("gcc", "clang"))],
@@ -118,6 +119,7 @@ def of_kind(op):
 MUTANTS = [pytest.param(op, x, id=f"{op}-{i}") for op, xs in MUTATIONS.items() for i, x in enumerate(xs)]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("op", "mutation"), MUTANTS)
 def test_an_operation_that_is_printed_wrong_in_c_is_noticed(tmp_path, op, mutation):
     found = of_kind(op)
@@ -127,6 +129,7 @@ def test_an_operation_that_is_printed_wrong_in_c_is_noticed(tmp_path, op, mutati
     assert (status, set(said.split())) == (1, {f"f{i}" for i in range(len(found))})
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize(("op", "mutation"), MUTANTS)
 def test_an_operation_that_is_printed_wrong_in_systemverilog_is_noticed(tmp_path, op, mutation):
     case = of_kind(op)[-1]

@@ -56,6 +56,7 @@ def verilated(folder, top, *sources):
     return run_in(folder, f"obj_dir/V{top}", "+nan_codes")
 
 
+@pytest.mark.slow_values("cdna3/v_mfma_f32_16x16x32_fp8_bf8", "cpu/tdpbf16ps.m16n16k32.f32.bf16.bf16.f32")
 @pytest.mark.parametrize(
     "name", [VOLTA, DOUBLE, SATURATING, *(pytest.param(x, marks=pytest.mark.middle) for x in FAMILIES)]
 )
@@ -64,6 +65,7 @@ def test_the_module_passes_its_bench(tmp_path, name):
     assert simulated(tmp_path, model, files) == (0, f"PASS: 80 rows as {name}\n")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "op"),
     [(VOLTA, Op.ADD), (VOLTA, Op.SELECT), (VOLTA, Op.MINIMUM), (SATURATING, Op.SHIFT_RIGHT_SIGNED)]
@@ -78,6 +80,7 @@ def test_an_operation_printed_wrong_fails_the_bench(tmp_path, name, op):
     assert f"of 80 rows differ from {name}" in said
 
 
+@pytest.mark.slow_values("cpu/vfmadd231pd.m1n1k1.f64.f64.f64.f64")
 @pytest.mark.parametrize(
     "name",
     [pytest.param(DOUBLE, marks=pytest.mark.middle)]
@@ -95,7 +98,7 @@ def test_module_and_c_agree_under_verilator(tmp_path, name):
     assert run_in(tmp_path, need("verilator"), "--lint-only", "-Wall", f"{model.name}.sv") == (0, "")
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_a_wrong_module_and_c_disagree(tmp_path):
     model, files = files_of(SATURATING)
     module = f"{model.name}.sv"

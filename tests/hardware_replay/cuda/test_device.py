@@ -40,6 +40,7 @@ def mmaproof(*arguments, driver=None, trouble="", cwd=None):
     return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=cwd, check=False)
 
 
+@pytest.mark.slow_values("40000-16", "5-16")
 @pytest.mark.parametrize(("rows", "k"), [(5, 16), pytest.param(40_000, 16, marks=pytest.mark.middle), (100, 48)])
 def test_rows_run_in_launches_and_chains(fake_driver, tmp_path, rows, k):
     made = mmaproof(
@@ -54,7 +55,7 @@ def test_rows_run_in_launches_and_chains(fake_driver, tmp_path, rows, k):
     assert (answers.design, answers.batch.k) == (WGMMA, k)
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_replay_chooses_the_instruction_that_the_vectors_are_of(fake_driver, tmp_path):
     record = mmaproof("record", "model:" + WGMMA, "normal", "-o", tmp_path / "r.npz")
     assert record.returncode == 0
@@ -64,6 +65,10 @@ def test_replay_chooses_the_instruction_that_the_vectors_are_of(fake_driver, tmp
     assert f"\n{WGMMA}\n" in replay.stdout
 
 
+@pytest.mark.slow_values(
+    "launch-cuda-cuda:0: cuLaunchKernel of the driver failed: CUDA_ERROR_LAUNCH_FAILED",
+    "unknown-cuda-is Fake H100 of compute capability 99.0: the catalogue has none of that",
+)
 @pytest.mark.middle
 @pytest.mark.parametrize(
     ("trouble", "target", "text"),
@@ -102,6 +107,7 @@ def test_without_the_packages_one_line_says_what_to_install(monkeypatch):
         find_target("cuda")
 
 
+@pytest.mark.slow
 def test_a_standard_recording_keeps_what_it_has_when_launches_fail(fake_driver, tmp_path):
     folder = tmp_path / "made"
     made = mmaproof(

@@ -55,6 +55,8 @@ def test_an_instruction_that_the_assembler_rejects_has_no_kernel(nvrtc: None) ->
         compile_kernels([replace(accepted, source=source)])
 
 
+@pytest.mark.few(1)
+@pytest.mark.slow_values("rtx-blackwell")
 @pytest.mark.parametrize("architecture", ARCHITECTURES[1:])
 def test_compiles_to_its_instruction(
     architecture: str, disassemble: Callable[[Sequence[Kernel]], dict[str, str]]
@@ -85,6 +87,7 @@ def read(of: Kernel, name: str, fragment: Fragment, matrices: Patterns) -> Patte
     return warp.read_scales(name, words) if name.startswith("scale") else warp.read(name, words)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_every_element_is_where_the_warp_reads_it(architecture: str) -> None:
     for of in kernels_of(architecture):
@@ -93,6 +96,7 @@ def test_every_element_is_where_the_warp_reads_it(architecture: str) -> None:
             assert np.array_equal(read(of, name, fragment, matrices), matrices), (of.name, name)
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("of", ONE_OF_EACH_LAYOUT, ids=lambda of: of.name)
 def test_simulated_warp_returns_what_the_design_does(of: Kernel) -> None:
     rows = 3 * of.rows + 5

@@ -121,11 +121,13 @@ def differs(of: Kernel) -> bool:
     return not all(np.array_equal(x, expected) for x in returned)
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("of", ONE_OF_EACH_LAYOUT, ids=lambda of: of.name)
 def test_wavefront_multiplies_the_matrices_that_were_packed(of: Kernel) -> None:
     assert not differs(of)
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("of", KERNELS, ids=lambda of: of.name)
 def test_rows_come_back_as_the_design_computes_them(of: Kernel) -> None:
     rows = 2 * of.rows + 3
@@ -210,6 +212,7 @@ def compilers_for(target: str, folder: Path) -> Iterator[str]:
             yield name
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("architecture", "target"), TARGETS.items())
 def test_compiles_to_its_instruction_and_no_other(architecture: str, target: str, tmp_path: Path) -> None:
     compiler = next(compilers_for(target, tmp_path), None)

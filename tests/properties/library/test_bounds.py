@@ -86,6 +86,7 @@ def test_a_register_that_wraps_violates_carry_bits():
     assert ask("carry-bits", f"{VOLTA}@carry_bits=4").verdict == "holds"
 
 
+@pytest.mark.slow_values("blackwell/tcgen05.mma.m64n8k32.f32.e4m3.e4m3-19-2")
 @pytest.mark.parametrize(
     ("name", "products", "c"),
     [
@@ -127,6 +128,7 @@ def test_the_spread_is_of_the_exponents_that_the_design_adds():
     assert not question.is_meant(replace(near, c=0x7F800000)), "finite operands only"
 
 
+@pytest.mark.slow_values("ampere/m16n8k8.f32.tf32.tf32.f32", "hopper/wgmma.f32.f16.f16")
 @pytest.mark.parametrize(
     "name",
     [
@@ -162,6 +164,7 @@ def error_over_bound(design, operands):
     return error / ((p.L + 1) * Fraction(2) ** (step.e_max.data - p.fraction_bits) + ulp)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", [VOLTA, "volta/f16.f16.f16.f16", FP8])
 def test_tightness_on_arrays_is_that_of_the_reference(name):
     design = find_design(name)
@@ -206,6 +209,7 @@ def test_the_words_of_the_bound_reach_what_zeros_read(setting):
     assert places(400) - places(300) == 100
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("design", single_sums(), ids=lambda d: d.name)
 def test_the_words_of_the_bound_lose_nothing(design):
     question = WithinBound(design, Scope())
@@ -251,6 +255,7 @@ def test_the_error_bound_is_violated_by_mutants(change):
     assert error_over_bound(run.design.one_step(), run.operands) >= 1
 
 
+@pytest.mark.slow_values("error-bound")
 @pytest.mark.middle
 @pytest.mark.parametrize("name", ["carry-bits", "error-bound", "exactness-of-products", "exactness-of-c"])
 def test_each_comes_out_the_other_way_on_its_mutant(name):

@@ -45,6 +45,7 @@ def test_they_are_proved_equal_at_full_length():
     assert compare(with_bits(33), with_bits(40), where=C_IS_ZERO).verdict == "different"
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("fewer", "more", "settings", "where"),
     [
@@ -107,7 +108,7 @@ def test_in_a_chain_c_is_any_number():
     assert Status.REFUTED in statuses(lemmas_of_bits(with_bits(34), with_bits(40), 64, C_IS_ZERO))
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_the_published_number_is_the_least():
     answer = check("fraction-bits-sufficient", with_bits(34), where=C_IS_ZERO)
     assert (answer.verdict, answer.finding.value) == ("holds", 34)

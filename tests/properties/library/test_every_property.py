@@ -46,6 +46,7 @@ SHORT = {
 KNOWN = {Status.PROVED, Status.REFUTED}
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("name", PROPERTIES)
 def test_it_says_what_it_is(name):
     asked = find_property(name)
@@ -56,6 +57,7 @@ def test_it_says_what_it_is(name):
     assert find_design(asked.specimen)
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("name", PROPERTIES)
 def test_its_source_can_be_looked_up(name):
     """What is cited as "AUTHOR et al. YEAR" is in the README's list, and the numbers are those of open points."""
@@ -70,11 +72,22 @@ def tier(name):
     return pytest.mark.slow if name in ITS_OWN else pytest.mark.middle if name in LONG else ()
 
 
+@pytest.mark.few(1)
+@pytest.mark.slow_values(
+    "chain-order-independent",
+    "conversion-rounding",
+    "correctly-rounded",
+    "error-bound",
+    "low-bits-zero",
+    "padded-k",
+    "scaling",
+)
 @pytest.mark.parametrize("name", [pytest.param(x, marks=tier(x)) for x in PROPERTIES])
 def test_its_mutant_comes_out_the_other_way(name):
     come_out_differently(name, find_design(find_property(name).specimen))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", SHORT)
 def test_the_mutant_of_a_shorter_step_comes_out_the_other_way(name):
     come_out_differently(name, find_design(SHORT[name]))
@@ -98,6 +111,7 @@ def come_out_differently(name, specimen):
             assert evaluate(design, run.operands) == run.d
 
 
+@pytest.mark.slow_values("error-bound", "sticky-bit")
 @pytest.mark.parametrize(
     "name",
     [
@@ -115,6 +129,7 @@ def test_nothing_to_ask_about_is_vacuous(name):
         assert answer.verdict == "vacuous"
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", PROPERTIES)
 def test_integer_units_are_asked_what_makes_sense_for_them(name):
     asked, design = find_property(name), find_design("turing/mma.m8n8k16.s32.s8.s8.s32")

@@ -9,6 +9,9 @@ from mmaproof.properties.run_question import Scope
 from mmaproof.verification.check import check
 
 
+@pytest.mark.slow_values(
+    "blackwell/tcgen05.mma.m64n8k32.f16.e3m2.e3m2-any", "blackwell/tcgen05.mma.m64n8k32.f16.e3m2.e4m3-20"
+)
 @pytest.mark.parametrize(
     ("design", "value"),
     [
@@ -25,6 +28,7 @@ def test_products(design, value):
     assert bool(answer.finding.runs) == (value != "any")
 
 
+@pytest.mark.slow_values("blackwell/tcgen05.mma.m64n8k32.f16.e2m3.e4m3-15")
 @pytest.mark.parametrize(
     ("design", "value"),
     [

@@ -52,6 +52,7 @@ def test_mutants_come_out_the_other_way(name, specimen, mutant):
     assert high < low
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "verdict"),
     [
@@ -75,6 +76,7 @@ RDNA4, CDNA3_FP8 = "rdna4/v_wmma_f32_16x16x16_bf16", "cdna3/v_mfma_f32_16x16x32_
 SCALED = "blackwell/tcgen05.mma.m128n8k32.block32.f32.e4m3.e4m3.ue8m0"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "name",
     [
@@ -104,6 +106,7 @@ IN_A = (
 )
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "name", [pytest.param(x, marks=() if i in (1, 2, 3) else pytest.mark.middle) for i, x in enumerate(IN_A)]
 )
@@ -153,6 +156,7 @@ def test_the_largest_number_has_none_above_it():
         assert question.is_meant(operands) == meant
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["e4m3fnuz", "e2m1", "e4m3", "fp16", "tf32"])
 def test_one_number_is_the_largest(name):
     fmt = FORMATS[name]
@@ -215,6 +219,7 @@ def test_the_term_of_c_is_the_one_before_it_is_dropped():
     assert first.significand.data
 
 
+@pytest.mark.slow_values("hopper/wgmma.f32.e4m3.e4m3")
 @pytest.mark.middle
 @pytest.mark.parametrize("name", [FP8])
 def test_a_rises(name):
@@ -322,7 +327,7 @@ def test_a_conversion_out_of_order_is_found_out(monkeypatch):
     assert decide(one(monotone.OrderedConversion, monotone.lemmas_for_c(find_design(VOLTA)))) is Status.REFUTED
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_what_is_assumed_of_products_is_true_of_them():
     for name in (VOLTA, FP8, GAUDI3, CHAINS, "cdna2/v_mfma_f32_32x32x8f16"):
         design = find_design(name).one_step()
@@ -346,6 +351,7 @@ def test_what_is_assumed_of_products_is_true_of_them():
             assert lemma.claim(ALGEBRA, words).data
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("fmt", [FORMATS[n] for n in ("fp16", "e4m3", "e4m3fnuz", "e5m2")], ids=lambda f: f.name)
 def test_successors_are_in_order_and_leave_none_out(fmt):
     finite = [

@@ -38,6 +38,8 @@ def test_mutants_come_out_the_other_way(name):
     assert asked.mutant(asked.mutant(specimen)).step.normalises == "no"
 
 
+@pytest.mark.few(1)
+@pytest.mark.slow_values("cdna3/v_mfma_f32_32x32x8_f16-normalised-in-addition")
 @pytest.mark.parametrize("name", BOTH)
 @pytest.mark.parametrize(
     "design",

@@ -11,7 +11,7 @@ from mmaproof.verification.check import check
 NAME = "low-bits-zero"
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_the_mutant_comes_out_the_other_way():
     asked = find_property(NAME)
     specimen = find_design(asked.specimen)
@@ -23,6 +23,7 @@ def test_the_mutant_comes_out_the_other_way():
     assert run.d & 0x3FF
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("design", "verdict"),
     [
@@ -40,7 +41,7 @@ def test_designs(design, verdict):
     assert check(NAME, find_design(design)).verdict == verdict
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_a_chain_of_two_instructions():
     design = find_design("hopper/wgmma.f32.e4m3.e4m3@L=4")
     assert check(NAME, design, k=2 * design.k).verdict == "holds"

@@ -25,6 +25,7 @@ def pattern(x):
     return find_design(VOLTA).d_format.encode(x)
 
 
+@pytest.mark.slow_values("guard-bit", "sticky-bit")
 @pytest.mark.middle
 @pytest.mark.parametrize("name", ["guard-bit", "sticky-bit"])
 def test_mutants_come_out_the_other_way(name):
@@ -48,6 +49,13 @@ def test_more_bits_than_exact_sums_need_cannot_be_seen():
     assert len(answer.lemmas) == 2
 
 
+@pytest.mark.few(1)
+@pytest.mark.slow_values(
+    "cdna1/v_mfma_f32_32x32x8f16-violated-276",
+    "cdna3/v_mfma_f32_32x32x8_f16-holds-24",
+    "hopper/wgmma.f32.e4m3.e4m3-holds-13",
+    "hopper/wgmma.f32.f16.f16-holds-25",
+)
 @pytest.mark.parametrize(
     ("name", "verdict", "value"),
     [
@@ -81,6 +89,8 @@ def test_fraction_bits_of_an_adder_tree_are_not_asked_about():
     assert find_property("fraction-bits").why_not(find_design(CDNA2)) is not None
 
 
+@pytest.mark.few(2)
+@pytest.mark.slow_values("hopper/wgmma.f16.e5m2.e5m2-holds", "hopper/wgmma.f32.e4m3.e4m3-violated")
 @pytest.mark.parametrize(
     ("name", "verdict"),
     [
@@ -95,6 +105,11 @@ def test_guard_bit(name, verdict):
     assert check("guard-bit", find_design(name), limits=PATIENT).verdict == verdict
 
 
+@pytest.mark.slow_values(
+    "blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue4m3-violated",
+    "cdna1/v_mfma_f32_32x32x8f16-holds",
+    "hopper/mma.m16n8k32.f16.e4m3.e4m3.f16-holds",
+)
 @pytest.mark.parametrize(
     ("name", "verdict"),
     [
@@ -114,7 +129,7 @@ def test_sticky_bit(name, verdict):
     assert check("sticky-bit", find_design(name), limits=PATIENT).verdict == verdict
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_an_fma_of_fp64_keeps_a_sticky_bit():
     assert check("sticky-bit", find_design(FP64), limits=PATIENT).verdict == "holds"
 
@@ -127,7 +142,7 @@ def test_the_sum_of_an_fma_of_fp64_is_the_jammed_one_whatever_is_asked_about_it(
     assert {decide(x) for x in asked} == {Status.PROVED}
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_c_that_joins_a_normalised_sum_keeps_a_sticky_bit():
     assert check("sticky-bit", find_design(GAUDI), limits=PATIENT).verdict == "holds"
 
@@ -163,6 +178,7 @@ def held(question):
     return next(x for x in question.lemmas() if x.name.startswith("the terms are zero or normalised"))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", [FMA, "cpu/vdpbf16ps.m1n1k2.f32.bf16.bf16.f32", "arm/fdot.m1n1k2.f32.f16.f16.f32"])
 def test_close_terms_keep_their_bits_in_a_narrow_sum_and_others_do_not(monkeypatch, name):
     question = find_property("guard-bit").question(find_design(name), Scope())

@@ -22,6 +22,7 @@ def run(design, a, b, c=0.0):
     return evaluate(design, Operands(tuple(columns[0]), tuple(columns[1]), formats[2].encode(c)))
 
 
+@pytest.mark.slow_values("accumulation-precision-volta/mma.m8n8k4.f16.f16.f16.f16-summation=pairwise")
 @pytest.mark.middle
 @pytest.mark.parametrize(
     ("name", "specimen", "mutant"),
@@ -40,6 +41,15 @@ def test_mutants_come_out_the_other_way(name, specimen, mutant):
     assert all(evaluate(run.design, run.operands) == run.d for run in (cut, exact))
 
 
+@pytest.mark.few(1)
+@pytest.mark.slow_values(
+    "blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue4m3",
+    "cdna2/v_mfma_f32_32x32x8bf16_1k",
+    "cdna3/v_mfma_f32_32x32x8_f16",
+    "hopper/wgmma.f32.e4m3.e4m3",
+    "riscv/bulk.m1n1k4.f32.bf16.bf16.f32",
+    "turing/f32.f16.f16.f32",
+)
 @pytest.mark.parametrize(
     "name",
     [
@@ -69,6 +79,8 @@ def test_exact_products_of_the_papers():
     assert run(volta, [a], [b]) == volta.d_format.encode(a * b)
 
 
+@pytest.mark.few(1)
+@pytest.mark.slow_values("ampere/m16n8k8.f16.f16.f16.f16-holds", "hopper/wgmma.f16.e5m2.e5m2-holds")
 @pytest.mark.parametrize(
     ("name", "verdict"),
     [

@@ -19,7 +19,7 @@ def pattern(x):
     return find_design(VOLTA).d_format.encode(x)
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_the_mutant_rounds_otherwise():
     asked = find_property("conversion-rounding")
     specimen = find_design(asked.specimen)
@@ -27,6 +27,18 @@ def test_the_mutant_rounds_otherwise():
     assert [(x.verdict, x.finding.value) for x in answers] == [("holds", "RNE"), ("holds", "truncation")]
 
 
+@pytest.mark.slow_values(
+    "ampere/m16n8k16.f32.bf16.bf16.f32-truncation",
+    "ampere/m16n8k16.f32.bf16.bf16.f32@overflow=largest-finite-RTZ",
+    "cdna2/v_mfma_f32_32x32x8f16-RNE",
+    "cdna3/v_mfma_f32_32x32x8_f16-RNE",
+    "hopper/mma.m16n8k32.f16.e4m3.e4m3.f16@rho=rz-fp16-RNE",
+    "hopper/wgmma.f32.e4m3.e4m3@L=1-RTZ, truncation",
+    "volta/mma.m8n8k4.f16.f16.f16.f16@L=1-RNE",
+    "volta/mma.m8n8k4.f16.f16.f16.f16@rho=rna-fp16-RNA",
+    "volta/mma.m8n8k4.f16.f16.f16.f16@rho=rtn-fp16-RTN",
+    "volta/mma.m8n8k4.f16.f16.f16.f16@rho=rtp-fp16-RTP",
+)
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -55,13 +67,18 @@ def test_modes(name, value):
     assert all(evaluate(run.design, run.operands) == run.d for run in answer.finding.runs)
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_a_sum_rounded_down_twice_has_no_mode():
     # reading B of open point 11: what the first rounding loses is seen by the second one
     answer = check("conversion-rounding", find_design("cdna3/v_mfma_f32_32x32x8_f16@late_rounding=twice,late_bits=23"))
     assert answer.finding.value != "RNE"
 
 
+@pytest.mark.slow_values(
+    "cdna1/v_mfma_f32_32x32x2f32-cdna1/v_mfma_f32_32x32x2f32@fraction_bits=22",
+    "cdna1/v_mfma_f32_32x32x8f16@L=2-cdna1/v_mfma_f32_32x32x8f16@L=2,fraction_bits=22",
+    "volta/mma.m8n8k4.f32.f16.f16.f32-volta/mma.m8n8k4.f32.f16.f16.f32@fraction_bits=276,zero_c=absent,zero_product=absent",
+)
 @pytest.mark.parametrize(
     ("specimen", "mutant"),
     [
@@ -83,6 +100,14 @@ def test_exact_sums_are_rounded_correctly_and_cut_ones_are_not(specimen, mutant)
     assert all(evaluate(run.design, run.operands) == run.d for run in (cut, right))
 
 
+@pytest.mark.few(1)
+@pytest.mark.slow_values(
+    "blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue4m3-violated",
+    "cdna1/v_mfma_f32_32x32x8f16-holds",
+    "cdna2/v_mfma_f32_32x32x8f16-violated",
+    "cdna3/v_mfma_f32_32x32x8_f16-violated",
+    "hopper/wgmma.f32.e4m3.e4m3-violated",
+)
 @pytest.mark.parametrize(
     ("name", "verdict"),
     [

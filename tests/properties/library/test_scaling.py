@@ -32,6 +32,7 @@ def lemmas(name=NORMALISES):
     return Scaling().question(find_design(name), Scope()).lemmas()
 
 
+@pytest.mark.slow_values("hopper/wgmma.f32.e4m3.e4m3")
 @pytest.mark.parametrize(
     "name",
     [
@@ -49,6 +50,7 @@ def test_it_holds_for_fused_sums(name):
     assert {x.status for x in answer.answers[0].lemmas} == {Status.PROVED}
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "name",
     [
@@ -142,6 +144,7 @@ def test_a_zero_that_is_aligned_above_the_products_is_noticed():
     assert decide(exponents) is Status.REFUTED
 
 
+@pytest.mark.slow
 def test_a_floor_breaks_it():
     asked = Scaling()
     answer = check(asked, asked.mutant(find_design(asked.specimen)))

@@ -54,12 +54,14 @@ def settled(name, script, lemmas="", design=None):
     return found.status, found.value
 
 
+@pytest.mark.few(13)
 @pytest.mark.parametrize("asked", [x for x in PROPERTIES.values() if type(x).settle is SimpleProperty.settle])
 @pytest.mark.parametrize("status", STATUSES)
 def test_a_property_that_is_one_question_is_what_that_is(asked, status):
     assert settled(asked.name, status) == (STATUSES[status], None)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("script", "status", "value"),
     [
@@ -189,6 +191,7 @@ def test_a_special_case_decides_where_it_refutes_or_its_lemmas_are_those_of_the_
     assert settled(CASE_FIRST, script, lemmas)[0] is STATUSES[status]
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("asked", PROPERTIES.values())
 def test_what_operands_of_an_answer_show_is_a_limit_only_where_it_holds(asked):
     assert asked.shown_by(Status.PROVED) == (asked.limit or asked.witness)

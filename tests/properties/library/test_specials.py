@@ -35,6 +35,8 @@ def test_mutants_come_out_the_other_way(name):
         assert evaluate(design, run.operands) == run.d
 
 
+@pytest.mark.few(1)
+@pytest.mark.slow_values("nan-propagates-hopper/wgmma.f32.e4m3.e4m3-holds")
 @pytest.mark.parametrize(
     ("name", "design", "verdict"),
     [
@@ -54,6 +56,7 @@ def test_designs(name, design, verdict):
     assert check(name, find_design(design)).verdict == verdict
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("design", "code"),
     [(VOLTA, "0x7fffffff"), ("volta/f16.f16.f16.f16", "0x7fff"), (f"{VOLTA}@nan_code=quiet", "0x7fc00000")],

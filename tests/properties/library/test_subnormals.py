@@ -31,6 +31,7 @@ def test_mutants_come_out_the_other_way(name):
     assert not answer.finding.runs[0].d & (1 << specimen.d_format.sign_position) - 1
 
 
+@pytest.mark.slow_values("subnormal-results")
 @pytest.mark.middle
 @pytest.mark.parametrize("name", NAMES)
 def test_a_flushing_unit_has_the_opposite_mutant(name):
@@ -39,6 +40,14 @@ def test_a_flushing_unit_has_the_opposite_mutant(name):
     assert check(name, asked.mutant(design)).verdict == "holds"
 
 
+@pytest.mark.few(1)
+@pytest.mark.slow_values(
+    "subnormal-accumulator-ampere/m8n8k4.f64.f64.f64.f64-holds",
+    "subnormal-accumulator-hopper/wgmma.f32.e4m3.e4m3-holds",
+    "subnormal-operands-blackwell/block16.f32.e2m1.e2m1.ue4m3-holds",
+    "subnormal-results-ampere/m8n8k4.f64.f64.f64.f64-holds",
+    "subnormal-results-cdna3/v_mfma_f32_32x32x8_bf16-holds",
+)
 @pytest.mark.parametrize(
     ("name", "design", "verdict"),
     [

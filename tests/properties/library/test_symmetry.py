@@ -21,6 +21,7 @@ CDNA1 = "cdna1/v_mfma_f32_32x32x8f16"
 CDNA2, CDNA3 = "cdna2/v_mfma_f32_32x32x8f16", "cdna3/v_mfma_f32_32x32x8_f16"
 
 
+@pytest.mark.slow_values("negation-symmetric")
 @pytest.mark.parametrize("name", [pytest.param("negation-symmetric", marks=pytest.mark.middle), "exchange-symmetric"])
 def test_mutants_come_out_the_other_way(name):
     asked = find_property(name)
@@ -33,6 +34,7 @@ def test_mutants_come_out_the_other_way(name):
     assert first.d ^ 0x80000000 != second.d if name == "negation-symmetric" else first.d != second.d
 
 
+@pytest.mark.slow_values("cdna2/v_mfma_f32_32x32x8f16", "hopper/wgmma.f32.e4m3.e4m3", "hopper/wgmma.f32.f16.f16")
 @pytest.mark.middle
 @pytest.mark.parametrize("name", ["hopper/wgmma.f32.f16.f16", FP8, CDNA2])
 def test_negation_is_proved_by_stages(name):
@@ -55,6 +57,7 @@ def test_a_wide_sum_of_terms_that_are_rounded_down_is_not_symmetric():
     assert check("negation-symmetric", mutant).verdict == "violated"
 
 
+@pytest.mark.slow_values("cdna3/v_mfma_f32_32x32x16_bf8_fp8", "cdna3/v_mfma_f32_32x32x8_f16")
 @pytest.mark.parametrize(
     "name",
     [
@@ -68,6 +71,7 @@ def test_cdna3_is_not_symmetric(name):
     assert check("negation-symmetric", find_design(name)).verdict == "violated"
 
 
+@pytest.mark.slow_values("nearest", "truncate")
 @pytest.mark.middle
 @pytest.mark.parametrize("alignment", ["truncate", "nearest"])
 def test_mutants_of_units_that_join_c_otherwise_round_down(alignment):
@@ -95,6 +99,12 @@ def _without_sign(algebra, fmt, pattern, **flushing):
 read = ieee.read
 
 
+@pytest.mark.slow_values(
+    "cdna2/v_mfma_f32_32x32x8f16-mmaproof.smt.semantics.ieee-read-_without_sign",
+    "volta/f32.f16.f16.f32-mmaproof.smt.semantics.fused_step-accumulator_term-_moved_where_negative",
+    "volta/f32.f16.f16.f32-mmaproof.smt.semantics.fused_step-special_result-_positive_infinities",
+    "volta/f32.f16.f16.f32-mmaproof.smt.semantics.terms-product_sign-<lambda>",
+)
 @pytest.mark.middle
 @pytest.mark.parametrize(
     ("name", "module", "stage", "broken"),
@@ -112,6 +122,7 @@ def test_a_stage_that_loses_a_sign_is_found_out(monkeypatch, name, module, stage
     assert check("negation-symmetric", find_design(name)).verdict == "violated"
 
 
+@pytest.mark.slow_values("alignment=floor")
 @pytest.mark.middle
 @pytest.mark.parametrize("change", ["alignment=floor", "rho=rtn-fp32", "carry_bits=0", "join=round-down"])
 def test_what_rounds_down_or_wraps_is_not_proved(change):
@@ -141,6 +152,7 @@ def test_opposites():
         assert same_number(algebra, fp32, *words).data is expected
 
 
+@pytest.mark.slow_values("hopper/wgmma.f32.e4m3.e4m3")
 @pytest.mark.parametrize("name", [FP8, pytest.param(CDNA2, marks=pytest.mark.middle)])
 def test_exchange_holds_for_other_families(name):
     assert check("exchange-symmetric", find_design(name)).verdict == "holds"

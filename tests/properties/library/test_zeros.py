@@ -44,6 +44,7 @@ def test_mutants_come_out_the_other_way(name, specimen, mutant):
         assert run.whole and evaluate(run.design, run.operands) == run.d
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "design", "verdict"),
     [

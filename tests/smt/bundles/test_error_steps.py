@@ -54,6 +54,7 @@ def test_they_refute_the_counterexamples(monkeypatch, length, settings):
     assert composed(length, **settings).complete
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("settings", "why"),
     [

@@ -52,6 +52,7 @@ def test_compressors(environment, kernel):
     assert kernel.same(sums.fold(level), sums.fold(xs))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("signed", [False, True])
 def test_maxima_in_any_order_grouping_and_width(environment, kernel, signed):
     xs, maxima = words(environment, 5), Maxima(kernel, WIDTH, signed)

@@ -82,6 +82,7 @@ WHYS = (
 """steps without which nothing is shown"""
 
 
+@pytest.mark.slow_values("MonotoneInA-volta/f32.f16.f16.f32@fraction_bits=20-the clauses are satisfiable")
 @pytest.mark.parametrize(
     ("asked", "design", "why"),
     [

@@ -88,6 +88,7 @@ DAMAGES = {
 }
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_file_is_rebuilt(folder, compiled, monkeypatch, damage):
     assert run()

@@ -40,6 +40,7 @@ def agree(node, rows, known=()):
         assert values[i] == expected, (node, row)
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("bits", LANES)
 @pytest.mark.parametrize("op", OF_WORDS)
 def test_operations_of_words(op, bits):

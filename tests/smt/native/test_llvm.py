@@ -87,6 +87,7 @@ def agrees(op: Op, bits: int, to_bits: int) -> bool:
     return code is not None
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize(("op", "bits", "to_bits"), CASES)
 def test_operations_in_machine_code(op, bits, to_bits):
     assert agrees(op, bits, to_bits)
@@ -115,6 +116,7 @@ WRONG = {
 }
 
 
+@pytest.mark.few(13)
 @pytest.mark.parametrize("op", WRONG)
 def test_another_instruction_is_caught(monkeypatch, op):
     (table,) = (t for t in (llvm._BINARY, llvm._COMPARED, llvm._RESIZED, llvm._INTRINSICS) if op in t)

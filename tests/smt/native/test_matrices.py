@@ -54,6 +54,8 @@ def differing(design: Design, given: Matrices, jobs: int = 1) -> int:
     return int((native != arrays).sum())
 
 
+@pytest.mark.few(1)
+@pytest.mark.slow_values("cpu/tdpfp16ps.m16n16k32.f32.f16.f16.f32", "vortex/tfr.wmma.m16n16k64.f32.e4m3.e4m3.f32")
 @pytest.mark.parametrize("design", others_are_slow(DESIGNS))
 def test_every_arithmetic(design):
     for i, distribution in enumerate(BASIC):
@@ -69,6 +71,7 @@ def test_any_combination_of_parameters(family, seed):
         assert differing(design, drawn(design, distribution, 6, 20, design.k * 2, seed)) == 0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("settings", ["", "@chain_infinity=finite"])
 def test_infinities_between_instructions(settings):
     design = find_design("ampere/f16.f16.f16.f16" + settings)
@@ -95,6 +98,7 @@ def test_c_of_another_format_than_d():
         assert differing(design, drawn(design, distribution, 20, 18, design.k * 3)) == 0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", [HOPPER, "ue4m3", "ue8m0"])
 def test_products_shorter_than_an_instruction(name):
     design = find_design(name if "/" in name else f"blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.{name}")
@@ -115,6 +119,7 @@ def test_infinities_and_nans_here_and_there(seed):
     assert differing(design, given, jobs=1 + seed % 3) == 0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("side", ["a", "b"])
 @pytest.mark.parametrize(
     ("name", "nan"),
@@ -136,6 +141,7 @@ def test_a_scale_that_is_a_nan(name, nan, side):
     assert ([[design.d_format.is_nan(x) for x in row] for row in d.tolist()] == is_nan).all()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("side", ["a", "b"])
 @pytest.mark.parametrize("formats", ["e5m2.e4m3", "e4m3.e5m2"])
 def test_specials_of_two_formats(formats, side):
@@ -145,6 +151,7 @@ def test_specials_of_two_formats(formats, side):
     assert differing(design, given) == 0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("where", ["nowhere", "a row", "a column", "both"])
 def test_each_kernel_takes_what_is_its_own(monkeypatch, where):
     design = find_design(HOPPER)
@@ -161,6 +168,7 @@ def test_each_kernel_takes_what_is_its_own(monkeypatch, where):
     assert set(used) == ({True} if where == "nowhere" else {True, False})
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("at", [0, 15, 16, 31, 47])
 @pytest.mark.parametrize("side", ["a", "b"])
 def test_specials_at_the_ends_of_panels_and_runs(monkeypatch, side, at):

@@ -9,6 +9,7 @@ from mmaproof.smt.native.lowering import lower
 from mmaproof.smt.native.recording import DifferentGraphError, RecordingCode, record, structure
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("design", first_of_each_family(distinct_designs()), ids=lambda d: d.family)
 def test_a_record_changes_no_operation(design):
     try:

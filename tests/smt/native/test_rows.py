@@ -26,6 +26,7 @@ HOPPER = "hopper/wgmma.f32.f16.f16"
 SEEDS = [pytest.param(x, marks=pytest.mark.middle if x < 2 else pytest.mark.slow) for x in range(1, 30)]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("design", others_are_slow(DESIGNS))
 def test_every_arithmetic_on_4096_rows_of_each_distribution(design):
     rng = np.random.default_rng(3)
@@ -42,6 +43,7 @@ def test_every_arithmetic_on_a_million_rows(design):
             assert native_disagreements(design, draw(name, design, 100_000 // len(DISTRIBUTIONS), design.k, rng)) == []
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", [0, *SEEDS])
 @pytest.mark.parametrize("family", VARIED)
 def test_any_combination_of_parameters(family, seed):
@@ -68,6 +70,7 @@ def test_any_number_of_rows(count):
     assert len(evaluate_batch(design, batch, backend=Backend.NATIVE)) == count
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("k", [1, 3, 5, 12, 48, 160])
 def test_lengths_other_than_the_instructions(k):
     for name in ("ampere/f32.f16.f16.f32", "hopper/mma.m16n8k16.f64.f64.f64.f64", "ampere/mma.m16n8k16.s32.s8.s8.s32"):
@@ -86,6 +89,7 @@ def test_an_infinity_that_the_next_instruction_hides():
     assert evaluate_batch(design, batch, backend=Backend.NATIVE).tolist() == [0x7C00, 0xFC00]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("k", [3, 6, 96])
 def test_rows_whose_words_are_no_power_of_two_are_loaded_one_by_one(k):
     base = find_design("ampere/f32.f16.f16.f32")
@@ -94,6 +98,7 @@ def test_rows_whose_words_are_no_power_of_two_are_loaded_one_by_one(k):
         assert native_disagreements(design, draw(name, design, 100, k, np.random.default_rng(k))) == []
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("cpu", "features", "vector_bits"), [("x86-64", "", 128), ("haswell", "+avx2,+fma,+lzcnt", 256)]
 )

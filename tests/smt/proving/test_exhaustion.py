@@ -65,6 +65,7 @@ SHAPES = {
 }
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("name", BY_NAME)
 def test_every_operator_has_its_models(name, in_blocks):
     operator = BY_NAME[name]
@@ -77,6 +78,7 @@ def test_every_operator_has_its_models(name, in_blocks):
     require_all_models(Query((*nodes, Node(same, TRUTH, (), (len(nodes) - 2, len(nodes) - 1)))))
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("seed", range(20))
 def test_random_formulas_have_their_models(seed, in_blocks):
     require_all_models(random_query(seed))
@@ -195,6 +197,7 @@ def test_only_bits_that_matter_are_counted():
     assert decide_by_exhaustion(claim, most_work=1 << 10, environment=environment) is None
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("seed", range(30))
 def test_it_agrees_with_a_solver(seed):
     query = random_query(seed, (5, 6, 4, 2, TRUTH), 40)

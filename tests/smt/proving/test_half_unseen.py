@@ -36,11 +36,13 @@ def statuses(lemmas, solving=None):
     return {x.name: decide(x, ask, LIMITS).status for x in lemmas}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("products", "bits"), [(1, 23), (2, 23), (3, 24), (5, 25)])
 def test_so_many_products_never_let_the_result_fall(products, bits):
     assert set(statuses(lemmas_for_c(unit(products, bits))).values()) == {Status.PROVED}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("products", "bits"), [(3, 23), (4, 24), (6, 25)])
 def test_one_more_product_does(products, bits):
     design = unit(products, bits)

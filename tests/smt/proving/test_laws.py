@@ -165,6 +165,7 @@ def test_sign_extension_is_not_mixed_up_with_zero_extension():
     assert {decide(lemma) for lemma in lemmas_of(terms)} == {Status.PROVED}
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("operation", Operation)
 def test_every_law_is_about_its_own_operation(operation):
     lemma, others = of_law(Law(operation, 8, wider=9)), set(Operation) - {operation}

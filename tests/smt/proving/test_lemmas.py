@@ -50,6 +50,7 @@ def cut_of(design):
     return Cut(design.step.fraction_bits, design.step.alignment)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "name",
     [
@@ -128,6 +129,7 @@ def test_a_lemma_about_one_product_is_of_all_only_if_they_are_alike(place):
             cut_terms(other)
 
 
+@pytest.mark.slow_values("volta/f16.f16.f16.f16", "volta/f32.f16.f16.f32")
 @pytest.mark.parametrize("name", [pytest.param(VOLTA, marks=pytest.mark.middle), HALF, FP8])
 def test_rho_is_within_its_error(name):
     design, total, _ = parts(name)

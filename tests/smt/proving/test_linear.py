@@ -161,6 +161,7 @@ def read_random_terms(seed, is_known, monkeypatch):
     return sums
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("is_known", [True, False])
 def test_terms_are_the_sums_that_they_are_read_as(is_known, monkeypatch):
     found = [read_random_terms(seed, is_known, monkeypatch) for seed in range(25)]

@@ -144,6 +144,7 @@ def sort(unit, whole=True):
     return words
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("whole", [True, False])
 def test_the_sum_of_sorted_terms_is_that_of_the_terms(whole):
     unit = Unit()
@@ -305,6 +306,6 @@ def test_random_networks_have_the_values_of_what_replaces_them(monkeypatch):
     assert min(looked_through(range(10), monkeypatch)) > 3
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_many_random_networks_have_the_values_of_what_replaces_them(monkeypatch):
     assert min(looked_through(range(10, 60), monkeypatch)) > 15

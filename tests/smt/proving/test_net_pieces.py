@@ -171,6 +171,7 @@ def check_bounds(bench):
         assert low <= min(values) and max(values) <= high, variable
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("seed", range(6))
 def test_a_sum_has_the_value_of_its_form_and_lies_within_its_bounds(seed, forms_at):
     bench, rng = Bench(WIDTHS, keep=within), random.Random(seed)
@@ -375,6 +376,7 @@ NETS = {
 }
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("relation", NETS)
 def test_a_net_becomes_what_it_is_and_not_what_it_nearly_is(relation):
     bench = Related(few=5)
@@ -392,6 +394,7 @@ def over_variables(bench, relation):
     return bench.environment.substituter.substitute(NETS[relation](bench), variables)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("relation", NETS)
 def test_a_net_over_variables_becomes_what_it_is(relation):
     bench = Related(few=5)
@@ -497,6 +500,7 @@ class WithMaximum(Bench):
         return m.BVAdd(m.BVSExt(term, more), m.BV(offset % (1 << width), width))
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("few", [1, 7])
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 0), (2, 1), (0, 2, 1)])
 def test_a_maximum_in_any_order_is_one_and_no_word_exceeds_it(few, order):

@@ -39,6 +39,7 @@ def test_the_sorted_accumulator_that_truncates_addends_is_a_t_fdpa(name):
     assert {x.status for x in answer.lemmas} == {Status.PROVED}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "reading",
     [
@@ -74,6 +75,7 @@ def test_a_start_that_is_not_cut_is_found_out(monkeypatch):
     assert Status.REFUTED in {decide(x) for x in lemmas(StartsAligned, f"{VOLTA}@fraction_bits=9")}
 
 
+@pytest.mark.slow
 def test_an_addition_that_cuts_the_sum_is_found_out():
     for lemma in lemmas(AddsAligned):
         assert decide(lemma) is Status.PROVED

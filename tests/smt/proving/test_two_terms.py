@@ -79,6 +79,7 @@ def test_a_jammed_sum_needs_all_that_is_assumed_of_its_terms(monkeypatch, what):
     assert decide(weaker) is Status.REFUTED
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("bits", "status"), [(24, Status.PROVED), (13, Status.PROVED), (12, Status.REFUTED)])
 def test_a_jammed_sum_converts_as_the_exact_one_with_enough_bits_only(bits, status):
     # the sum is at least half of 2^e_max: the last bit of the precision of fp16 is 2^-11 of that, half of it 2^-12

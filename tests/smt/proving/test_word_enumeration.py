@@ -64,6 +64,7 @@ def in_blocks(monkeypatch):
     monkeypatch.setattr(word_enumeration, "BLOCK_BITS", 3)
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("name", FAST)
 def test_every_operator_has_its_models(name, in_blocks):
     require_all_models(of_operator(name))
@@ -85,6 +86,7 @@ def examine(seed):
     require_all_models(random_query(seed, (1, 2), 12, COVERED))
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("seed", range(20))
 def test_random_formulas_have_their_models(seed, in_blocks):
     examine(seed)

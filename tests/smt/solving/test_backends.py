@@ -42,6 +42,8 @@ def _differences(m: FormulaManager, operations: Operations, x: FNode, y: FNode) 
     return differences
 
 
+@pytest.mark.few(1)
+@pytest.mark.slow_values("cvc5")
 @pytest.mark.parametrize("solver", BACKENDS)
 def test_every_operator_has_its_table(
     manager: FormulaManager, make_operations: Callable[[int], Operations], limits: Limits, solver: str

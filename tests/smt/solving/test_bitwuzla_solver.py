@@ -37,6 +37,7 @@ def _assignment(manager: FormulaManager, formula: FNode, rng: random.Random) -> 
     }
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("seed", range(30))
 def test_values_of_terms_agree_with_the_simplifier_of_pysmt(
     manager: FormulaManager, solver: BitwuzlaSolver, make_formula: MakeFormula, seed: int
@@ -56,6 +57,7 @@ def test_values_of_terms_agree_with_the_simplifier_of_pysmt(
             assert solver.get_value(node) is node.substitute(values).simplify()
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("seed", range(30))
 def test_models_satisfy_the_formula(
     manager: FormulaManager, solver: BitwuzlaSolver, make_formula: MakeFormula, seed: int

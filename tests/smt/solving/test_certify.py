@@ -65,7 +65,7 @@ def test_a_contradiction_that_cannot_be_written_is_one(monkeypatch, tmp_path, fi
     assert caught.value.files == ()
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_what_nobody_confirms_in_time_is_unknown(monkeypatch, never):
     monkeypatch.setitem(COMMANDS, "bitwuzla", says("unsat"))
     monkeypatch.setitem(COMMANDS, "cvc5", HANGS)

@@ -72,6 +72,7 @@ def _span(width: int) -> range:
     return range(1 << max(1, width))
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize(("name", "widths", "indices"), APPLICATIONS)
 def test_every_operator_is_its_table(name: str, widths: tuple[int, ...], indices: tuple[int, ...]) -> None:
     operator = BY_NAME[name]
@@ -82,6 +83,7 @@ def test_every_operator_is_its_table(name: str, widths: tuple[int, ...], indices
         assert found["r"] == operator.evaluate(values, widths, indices) & mask, values
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize(
     ("name", "widths"), [(name, widths) for name, widths, _ in APPLICATIONS if len(widths) == 2 and widths[0] == 3]
 )
@@ -99,6 +101,7 @@ def test_there_is_a_circuit_for_every_operator() -> None:
     assert CIRCUITS.keys() == BY_NAME.keys()
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("seed", range(20))
 def test_whole_formulas_are_what_they_evaluate_to(make_formula: MakeFormula, seed: int) -> None:
     query = Query.of(make_formula(seed, 100))

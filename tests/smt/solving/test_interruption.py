@@ -44,6 +44,7 @@ def _is_solving(copy: int | None) -> bool:
     return ticks > os.sysconf("SC_CLK_TCK")
 
 
+@pytest.mark.slow_values("15-solving", "9-solving")
 @pytest.mark.middle
 @pytest.mark.parametrize("when", ["starting", "solving"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL, signal.SIGTERM])

@@ -88,6 +88,7 @@ def test_one_process_answers_many_queries(five: FNode, a: FNode, limits: Limits)
     assert len(seen) == 1
 
 
+@pytest.mark.slow_values("cvc5", "z3")
 @pytest.mark.parametrize("solver", ["bitwuzla", *(pytest.param(x, marks=pytest.mark.middle) for x in ("cvc5", "z3"))])
 def test_no_query_has_an_influence_on_the_next(make_formula: MakeFormula, limits: Limits, solver: str) -> None:
     formulas = [make_formula(seed, 60) for seed in range(8)]
@@ -137,6 +138,7 @@ def test_one_that_was_killed_while_idle_is_replaced(five: FNode, limits: Limits,
     assert kept_process() != killed
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
@@ -193,6 +195,7 @@ READ = (
 )
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "script",
     [
@@ -302,6 +305,7 @@ print(kept._IDLE._all[0]._process.pid, flush=True)
 """
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("end", "status"),
     [

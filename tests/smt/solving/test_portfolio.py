@@ -55,6 +55,7 @@ def test_a_way_to_answer_is_plain_data():
     assert pickle.loads(pickle.dumps(solving)) == solving
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("broken", "reason"),
     [

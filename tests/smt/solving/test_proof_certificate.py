@@ -154,7 +154,7 @@ def step_and_sum(name: str) -> tuple[Design, FusedSum[FNode, FNode]]:
     return step, signals.steps[0].sums[0]
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_the_lemmas_of_order_and_carry_bits_are_certified(limits: Limits) -> None:
     question, laws = OrderIndependence().question(find_design(FP8), Scope()), LawfulTerms()
     question.claim(laws, question.symbols(laws))

@@ -34,6 +34,7 @@ def _random_model(query: Query, rng: random.Random) -> dict[str, int]:
     }
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("seed", range(20))
 def test_a_formula_survives_the_text_into_another_environment(make_formula: MakeFormula, seed: int) -> None:
     query = Query.of(make_formula(seed, 100))
@@ -44,6 +45,7 @@ def test_a_formula_survives_the_text_into_another_environment(make_formula: Make
     assert Query.of(read.formula(elsewhere)).text == query.text
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("seed", range(20))
 def test_reading_in_the_same_environment_gives_the_same_formula(
     manager: FormulaManager, make_formula: MakeFormula, seed: int
@@ -52,6 +54,7 @@ def test_reading_in_the_same_environment_gives_the_same_formula(
     assert Query.parse(Query.of(formula).text).formula(manager) is formula
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("seed", range(20))
 def test_evaluation_agrees_with_the_simplifier_of_pysmt(
     manager: FormulaManager, make_formula: MakeFormula, seed: int
@@ -192,6 +195,7 @@ def test_formulas_outside_the_logic_are_refused(manager: FormulaManager) -> None
         Query.of(manager.BVNot(x))
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize(
     "text",
     [

@@ -23,6 +23,7 @@ def _read_back(script: str) -> FNode:
     return formula
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("seed", range(20))
 def test_the_script_reads_back_as_the_query(make_formula: MakeFormula, seed: int) -> None:
     query = Query.of(make_formula(seed, 60))

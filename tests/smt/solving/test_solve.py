@@ -66,6 +66,7 @@ def test_symbols_may_have_any_name(manager: FormulaManager, limits: Limits, solv
     assert answer.model == {name: 3 * n for n, name in enumerate(names)}
 
 
+@pytest.mark.slow_values("bitwuzla", "cvc5")
 @pytest.mark.middle
 @pytest.mark.parametrize(
     "solver", [x if x == "bitwuzla" else pytest.param(x, marks=pytest.mark.middle) for x in BACKENDS]
@@ -83,6 +84,7 @@ def test_wide_and_deep_questions_are_answered(manager: FormulaManager, limits: L
     assert answer.model == {"wide": value}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("solver", BACKENDS)
 @pytest.mark.parametrize("seconds", [0.01, 0.5])
 def test_the_time_limit_gives_unknown(hard: FNode, solver: str, seconds: float) -> None:
@@ -97,6 +99,7 @@ def test_a_time_limit_that_passes_before_the_start_gives_unknown(five: FNode) ->
     assert _reason(answer).startswith("timeout: ")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("solver", BACKENDS)
 def test_the_memory_limit_gives_unknown(hard: FNode, solver: str) -> None:
     reason = _reason(solve(hard, [], solver=solver, limits=Limits(300.0, 16 << 20)))
@@ -110,6 +113,7 @@ def test_memory_that_runs_out_in_python_gives_unknown(manager: FormulaManager) -
     assert _reason(solve(formula, [], solver="z3", limits=Limits(300.0, 1))).startswith("memory: ")
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("script", "reason"),
     [
@@ -134,6 +138,7 @@ def test_a_process_that_fails_gives_unknown(five: FNode, limits: Limits, script:
     assert "\n" not in _reason(answer)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     "reply",
     [

@@ -122,6 +122,7 @@ def test_only_the_same_solver_is_found(path, a, easy, limits, nobody_answers):
     assert Solving(store=path).ask(easy, [a], limits=limits).solver == mine
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("column", "value"),
     [

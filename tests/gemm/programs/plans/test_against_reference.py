@@ -10,6 +10,7 @@ from mmaproof.gemm.programs import read_plan
 from mmaproof.gemm.programs.evaluate import multiply_plan, trace
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize("text", PLANS)
 def test_one_element_is_that_of_the_reference(text: str) -> None:
     plan, (k, expected) = read_plan(text), PLANS[text]
@@ -21,6 +22,7 @@ def test_one_element_is_that_of_the_reference(text: str) -> None:
         assert same(d_format, d, expected(operands.a, operands.b, operands.c)), operands
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("text", PLANS)
 @pytest.mark.parametrize("backend", ["arrays", pytest.param("native", marks=pytest.mark.middle)])
 def test_matrix_is_made_of_these_elements(text: str, backend: str | None) -> None:

@@ -58,6 +58,7 @@ def same(first: Plan, second: Plan, k: int) -> bool:
     return same_computation(first.schedule(k), second.schedule(k))
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(("first", "second", "k"), SAME)
 def test_same_computations_return_the_same_bits(first: str, second: str, k: int) -> None:
     plans = read_plan(first), read_plan(second)

@@ -64,6 +64,7 @@ def promoted(unit, x: Operands, every: int) -> int:
     return total
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("name", "every", "k"), [(MX, 64, 192), (NV, 64, 128)])
 @pytest.mark.parametrize("backend", ["arrays", None, pytest.param("native", marks=pytest.mark.middle)])
 def test_a_plan_with_scales_is_that_of_the_reference(name: str, every: int, k: int, backend: str | None) -> None:

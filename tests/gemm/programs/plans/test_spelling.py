@@ -15,6 +15,7 @@ from mmaproof.gemm.programs.spelling import rounded_constants
 WGMMA = "hopper/wgmma.f32.e4m3.e4m3"
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize(
     "text",
     [
@@ -89,6 +90,7 @@ def test_bad_file_is_refused_with_its_name(tmp_path: Path, content: str, what: s
         read_plan(tmp_path / "absent.toml")
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize(
     ("text", "what"),
     [
