@@ -21,7 +21,8 @@ Three laws are used besides the solver's lemmas. Sums are added in the order of 
 that width (a lemma about three words, ``laws``). (y * 2**p) * z = (y * z) * 2**p modulo powers of two
 (smt/native/terms.py). And the product of numbers from l to u and from m to v lies within the smallest and the largest
 of lm, lv, um and uv; where these fit the words of both products, and the factors are proved to be equal and to lie
-within these intervals, both products are that number. No product is left to a solver. """
+within these intervals, both products are that number. No product is left to a solver.
+"""
 
 from __future__ import annotations
 
