@@ -121,14 +121,14 @@ def identify(
 def check_next(target: Target, path: Path) -> None:
     """Raise InputError where operands cannot be written to ``path``, or the target can be asked itself."""
     from mmaproof.designs.errors import InputError
-    from mmaproof.designs.files import require_writable
+    from mmaproof.designs.files import make_way
     from mmaproof.hardware_replay.tables.write import check_ending
     from mmaproof.hardware_replay.targets import RecordingTarget
 
     if not isinstance(target, RecordingTarget):
         raise InputError(f"--next {path}: is for a file of results; {target.name} is asked here: leave it out")
     check_ending(path)
-    require_writable(path)
+    make_way(path, read=[Path(x) for x in (*target.source.split(","), *target.more)])
 
 
 def write_next(path: Path, outcome: Identification) -> None:

@@ -114,7 +114,7 @@ FAULTS = {
         True,
         "none of the translation|not known to hold|variables are not those",
     ),
-    "no steps": ("composition.json", steps_changed(lambda steps: []), True, "no part of the proof"),
+    "no steps": ("composition.json", steps_changed(lambda steps: []), True, "not part of the proof"),
 }
 
 

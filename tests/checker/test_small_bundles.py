@@ -134,7 +134,7 @@ def test_values_meet_all_preconditions(tmp_path, met, expected):
 def test_a_file_that_no_step_uses_is_no_part_of_the_proof(tmp_path):
     status, said = outcome(tmp_path / "bundle", [("lemmas/0002.smt2", LEMMA)])
     assert status == 1
-    assert "no part of the proof" in said
+    assert "not part of the proof" in said
 
 
 def test_a_file_that_the_manifest_does_not_list_is_found(tmp_path):

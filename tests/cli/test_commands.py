@@ -183,7 +183,7 @@ BAD_INPUT = [
     (["run", VOLTA, "--a", "0x0,,0x0,0x0", "--b", FOUR, "--c", "0x0"], "a[1]: empty"),
     (["run", VOLTA, "--a", FOUR, "--b", "0x0,0x0,0x0,0x0,", "--c", "0x0"], "b[4]: empty"),
     (["run", VOLTA, "--a", FOUR, "--b", FOUR, "--c", " ,0x0"], "c[0]: empty"),
-    (["run", NVFP4, "--k", "10", *SCALED, "0x38", "--scale-b", "0x38"], "no multiple of the 16 elements"),
+    (["run", NVFP4, "--k", "10", *SCALED, "0x38", "--scale-b", "0x38"], "not a multiple of the 16 elements"),
     (["compare", f"{VOLTA}@zero_c=E", TURING], "minus-126"),
     (["compare", f"{VOLTA}@late_bits=30", TURING], "has no effect"),
     (["compare", f"{VOLTA}@as=nobody", TURING], "unknown profile"),

@@ -113,7 +113,7 @@ def test_what_may_overflow_and_what_is_not_finite_is_said(run, proved):
     [
         (("--k", "0"), "integers from 1"),
         (("--k", "4,,8"), "integers from 1"),
-        (("--k", "6"), "no multiple of it"),
+        (("--k", "6"), "not a multiple of it"),
         (("--k", "65540"), "above 65536"),
         (("--distribution", "gauss"), "one of uniform"),
         (("--reference", "fp64"), "one of exact, fp32, rounded"),

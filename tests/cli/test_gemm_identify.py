@@ -27,7 +27,8 @@ plain = of("cpu/vfmadd231ps")
 
 
 def rounded(a, b):
-    return sum((a[:, k, None] * b[None, k] for k in range(a.shape[1])), np.zeros((len(a), b.shape[1]), np.float32))
+    products = ((a[:, k, None] * b[None, k]).astype(np.float16) for k in range(a.shape[1]))
+    return sum((x.astype(np.float32) for x in products), np.zeros((len(a), b.shape[1]), np.float32))
 
 
 def sometimes(a, b):

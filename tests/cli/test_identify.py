@@ -97,7 +97,7 @@ def test_a_recording_answers_nothing_new(run, tmp_path, small_space):
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["--k", "8"], "give its formats with --interface"),
+        (["--k", "8"], "--interface D.A.B.C and --k N are required"),
         (["--interface", "f32.f16.f16.f32"], "and --k N"),
         (["--interface", "f32.f16", "--k", "8"], "interface 'f32.f16'"),
         (["--interface", "f32.e4m3.e4m3.f32", "--k", "8"], "format mismatch"),

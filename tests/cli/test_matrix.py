@@ -144,7 +144,7 @@ def test_nothing_to_draw_or_to_write_is_said(run, here, tmp_path):
         ([VOLTA, TURING, "--timeout", "soon"], "time limit"),
         ([VOLTA, TURING, "--jobs", "0"], "--jobs"),
         ([VOLTA, TURING, "--jobs", "2", "--dask", "tcp://127.0.0.1:1"], "leave it out with --dask"),
-        ([VOLTA, TURING, "--dask", "nonsense"], "no address of a dask scheduler"),
+        ([VOLTA, TURING, "--dask", "nonsense"], "not an address of a dask scheduler"),
         ([VOLTA, TURING, "--figure", "p.jpg"], "a figure ends in one of .svg, .pdf, .png"),
         ([VOLTA, TURING, "--figure", "/nowhere/p.png"], "cannot be written"),
         ([VOLTA, TURING, "--picture", "p.png"], "is written with --figure FILE now"),

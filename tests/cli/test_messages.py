@@ -29,7 +29,7 @@ REFUSED = [
     (["no-such"], "(see: mmaproof --help)"),
     (
         ["serve", "nope"],
-        "no design name: write ARCHITECTURE/INSTRUCTION; list them with: mmaproof list designs",
+        "not a design name: write ARCHITECTURE/INSTRUCTION; list them with: mmaproof list designs",
     ),
     (["serve", "/tmp"], "'/tmp' is not a design name"),
     (["matrix", "--architecture", "hoper"], "(did you mean hopper?)"),

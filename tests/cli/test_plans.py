@@ -121,7 +121,7 @@ def test_errors_of_plans_are_measured(run):
         (("check", "order", V), "every order of additions is determined"),
         (("check", "batch-invariance", V), "two plans or more"),
         (("error", V, "--k", "64", "--reference", "fp32"), "plans are compared with the exact product"),
-        (("error", f"{V} | tile=48", "--k", "64"), "no multiple of the plan's K of a tile"),
+        (("error", f"{V} | tile=48", "--k", "64"), "not a multiple of the plan's K of a tile"),
     ],
 )
 def test_what_cannot_be_asked(run, arguments, problem):

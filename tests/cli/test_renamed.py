@@ -19,6 +19,7 @@ TODAY = {
     "recordings decide a.npz b -o x.toml --json": (
         "evidence --decided --recording a.npz --recording b -o x.toml --json"
     ),
+    "recordings import f.csv -o x.npz": "record f.csv -o x.npz",
     "rtl show u.toml --json": "show rtl:u.toml --json",
     "rtl identify --timeout 5m u.toml": "identify rtl:u.toml --timeout 5m",
     "rtl check u.toml monotone-in-c --k 4": "check monotone-in-c --k 4 rtl:u.toml",

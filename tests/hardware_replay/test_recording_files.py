@@ -269,7 +269,7 @@ def test_a_design_of_other_formats_is_a_contradiction(path):
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "text"), [("scale_format", "fp16", "no format of scales"), ("k", 0, "at least one element")]
+    ("field", "value", "text"), [("scale_format", "fp16", "not a format of scales"), ("k", 0, "at least one element")]
 )
 def test_what_no_recording_can_be_of(path, field, value, text):
     edit(path, **{field: value})

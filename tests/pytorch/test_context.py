@@ -424,10 +424,10 @@ def test_what_has_no_products_runs_as_ever() -> None:
         ((VOLTA, HOPPER), {}, "take the same types: which should run"),
         (("blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue4m3",), {}, "takes scales"),
         (("blackwell/tcgen05.mma.m64n8k32.f32.e2m1.e4m3",), {}, "multiplies e2m1, which PyTorch has no type for"),
-        ((HOPPER,), {"promote_every": 24}, "no multiple of the K = 16"),
+        ((HOPPER,), {"promote_every": 24}, "not a multiple of the K = 16"),
         ((VOLTA,), {"promote_every": 8}, "needs sums of fp32"),
         ((VOLTA,), {"backward": "blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue4m3"}, "takes scales"),
-        (("volta/f32.f16.f16.f32",), {"promote_every": 8, "backward": HOPPER}, "no multiple of the K = 16"),
+        (("volta/f32.f16.f16.f32",), {"promote_every": 8, "backward": HOPPER}, "not a multiple of the K = 16"),
     ],
 )
 def test_designs_that_do_not_fit_are_refused(designs: Any, options: dict[str, Any], text: str) -> None:

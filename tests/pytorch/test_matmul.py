@@ -283,7 +283,7 @@ def test_settings_that_a_design_does_not_allow() -> None:
         matmul("volta/f32.f16.f16.f32", a, b, promote_every=6)
     with pytest.raises(DesignError, match="promote_every needs sums of fp32 or fp64"):
         matmul(VOLTA, a, b, promote_every=8)
-    with pytest.raises(DesignError, match="no multiple of the K = 16"):
+    with pytest.raises(DesignError, match="not a multiple of the K = 16"):
         matmul("volta/f32.f16.f16.f32", a, b, promote_every=8, backward=HOPPER)
     with pytest.raises(DesignError, match="takes scales, which gradients do not have"):
         matmul(VOLTA, a, b, backward="blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue4m3")

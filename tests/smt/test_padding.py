@@ -51,5 +51,5 @@ def test_scales_of_missing_blocks_are_not_given():
     design = find_design(SCALED[0])
     with pytest.raises(OperandError, match="takes 1 scales of a and of b"):
         Operands((0,) * 16, (0,) * 16, 0, (0x38,) * 4, (0x38,) * 4).check(design)
-    with pytest.raises(DesignError, match="no multiple of the 16 elements"):
+    with pytest.raises(DesignError, match="not a multiple of the 16 elements"):
         design.blocks(24)

@@ -67,7 +67,7 @@ def test_arguments_of_assert_gemm(change, message: str) -> None:
         ({"k": 0}, "at least one element"),
         ({"k": 8.0}, "k = 8.0: the length of the dot products is an integer"),
         ({"k": 10**10}, "a plan is computed for K from 1 to 1048576"),
-        ({"k": 6}, "no multiple of it: choose 4 or 8"),
+        ({"k": 6}, "not a multiple of it: choose 4 or 8"),
         ({"plan": f"{UNIT} | split-k=2", "k": 6}, "k = 6 is not a multiple of the plan's K of a tile"),
         ({"plan": 3}, "plan = 3: a design"),
         ({"where": "nothing"}, "unknown precondition 'nothing'"),

@@ -141,7 +141,7 @@ def test_a_distribution_that_is_none_is_refused(wrong: str) -> None:
 
 
 def test_sizes_must_fit_the_unit() -> None:
-    with pytest.raises(DesignError, match="no multiple of it"):
+    with pytest.raises(DesignError, match="not a multiple of it"):
         points(["plain"], VOLTA, 6)
     with pytest.raises(DesignError, match="does not run on"):
         points(["residues"], VOLTA, 8)
