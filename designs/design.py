@@ -248,7 +248,7 @@ class Design:
             size = multiple or self.k
             below = length - length % size
             raise DesignError(
-                f"k = {length} is above the K = {self.k} of {self.base_name} and no multiple of it: "
+                f"k = {length} is above the K = {self.k} of {self.base_name} and not a multiple of it: "
                 f"choose {' or '.join(str(x) for x in (below, below + size) if x)}"
             )
         return max(length, self.configured(length).k)

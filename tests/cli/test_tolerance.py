@@ -64,7 +64,7 @@ def test_a_range_that_may_overflow_is_said(run):
     ("arguments", "text"),
     [
         (("hoper", "--k", 32), "hoper"),
-        ((FP8, "--k", 33), "no multiple"),
+        ((FP8, "--k", 33), "multiple of"),
         ((FP8, "--k", 32, "--where", "small"), "unknown precondition"),
         ((FP8, "--k", 32, "--quantile", 2), "between 0 and 1"),
         ((FP8, "--k", 32, "--mutants", "--distribution", "odd"), "unknown distribution"),

@@ -133,7 +133,7 @@ def test_a_range_with_scales_is_refused(monkeypatch) -> None:
     ("plan", "k", "where", "match"),
     [
         ("hopper/nothing", 32, (), "nothing"),
-        (FP8, 33, (), "no multiple"),
+        (FP8, 33, (), "multiple of"),
         (FP8, 64, "exponent=1", "unknown precondition"),
         (f"{FP8} | nothing=1", 64, (), "nothing"),
         (f"{FP8} | split-k=4", 33, (), "k = 33"),
