@@ -62,7 +62,7 @@ CLOCK = '[clock]\nclock = "clk"\nlatency = 1\n'
 @pytest.mark.parametrize(
     ("source", "tables", "message"),
     [
-        (unit("always_ff @(posedge clk) d <= c;", f"input clk, {HEAD}"), "", r"input clk .*no operand"),
+        (unit("always_ff @(posedge clk) d <= c;", f"input clk, {HEAD}"), "", r"input clk .*not an operand"),
         (unit("logic k; always_ff @(posedge a0[0]) d <= c;"), "", r"\$dff .*unit.sv:2.* is a register: state the"),
         (
             unit("always_ff @(posedge clk) d <= d + c;", f"input clk, {HEAD}"),

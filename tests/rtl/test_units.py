@@ -198,7 +198,7 @@ def test_a_chain_needs_one_format(tmp_path: Path) -> None:
     ports = '[ports]\na = "a"\nb = "b"\nc = "c"\nd = "d"\n'
     design = read_unit(write_unit(tmp_path, source, formats=formats, ports=ports)).design
     assert evaluate(design, Operands((3,), (2,), 7)) == 2 << 16 | 7
-    with pytest.raises(DesignError, match="no c"):
+    with pytest.raises(DesignError, match="not a c"):
         evaluate(design, Operands((3, 3), (2, 2), 7))
 
 

@@ -111,7 +111,7 @@ def test_an_unknown_backend_is_refused(monkeypatch):
     monkeypatch.setenv("MMAPROOF_BACKEND", "gpu")
     with pytest.raises(InputError, match=r"'gpu' is not a backend: one of integers, arrays, native, or none"):
         wanted_backend()
-    with pytest.raises(InputError, match="no backend"):
+    with pytest.raises(InputError, match="not a backend"):
         evaluate_batch(VOLTA, rows(1))
 
 

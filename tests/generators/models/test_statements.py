@@ -155,7 +155,7 @@ def test_what_is_no_operation_of_integers_is_refused():
     x = graph.input("x", 32, 32)
     fused = graph.node(Op.FUSED_MULTIPLY_ADD, (x, x, x), 32)
     for printer in (statements, declarations):
-        with pytest.raises(ValueError, match="no operation of integers"):
+        with pytest.raises(ValueError, match="not an operation of integers"):
             printer(fused, {"x": "x"})
     with pytest.raises(ValueError, match="no type in C"):
         constant(0, 16)

@@ -229,7 +229,7 @@ def test_a_variable_is_new_and_defined_by_what_is_known(environment, proving):
     v, w = word(environment, "v"), word(environment, "w")
     kernel = proving(m.BVULT(a, b))
     for variable, definition, why in (
-        (a, b, "no new variable"),
+        (a, b, "not a new variable"),
         (v, w, "no operand, and no variable"),
         (v, v, "no operand, and no variable"),
         (v, m.BVAdd(a, v), "no operand, and no variable"),
@@ -240,7 +240,7 @@ def test_a_variable_is_new_and_defined_by_what_is_known(environment, proving):
         with pytest.raises(NotComposedError, match=why):
             kernel.define(variable, definition)
     kernel.define(v, m.BVAdd(a, b))
-    with pytest.raises(NotComposedError, match="no new variable"):
+    with pytest.raises(NotComposedError, match="not a new variable"):
         kernel.define(v, a)
     kernel.define(w, v)
     assert kernel.same(w, m.BVAdd(a, b))
