@@ -110,17 +110,13 @@ class Composer:
         if plain is None or plain.kind != staged.kind:
             raise NotComposedError(f"{staged.kind} of the staged proof is not a place of the claim")
         if not self._kernel.same(plain.term, staged.replaced):
-            match staged.kind:
-                case "sum":
-                    self._sum(plain, staged)
-                case "compressed sum":
-                    self._compressed_sum(plain, staged)
-                case "maximum":
-                    self._maximum(plain, staged)
-                case _:
-                    self._equate_either(self._image(plain.term), staged.term, staged.kind)
-                    replaced = self._kernel.definitions.get(staged.replaced, staged.replaced)
-                    self._equate(staged.term, replaced, staged.kind)
+            folds = {"sum": self._sum, "compressed sum": self._compressed_sum, "maximum": self._maximum}
+            if staged.kind in folds:
+                folds[staged.kind](plain, staged)
+            else:
+                self._equate_either(self._image(plain.term), staged.term, staged.kind)
+                replaced = self._kernel.definitions.get(staged.replaced, staged.replaced)
+                self._equate(staged.term, replaced, staged.kind)
             if not self._kernel.same(plain.term, staged.replaced):
                 raise NotComposedError(f"{staged.kind}: what replaces it is not proved to be equal to it")
         if not plain.term.is_constant():

@@ -20,7 +20,7 @@ from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.environment import default_environment
 from mmaproof.smt.proving.journal import Entry
-from mmaproof.smt.proving.kernel import Kernel, Refute, Theorem
+from mmaproof.smt.proving.kernel import Kernel, Refute, Theorem, conjuncts
 from mmaproof.smt.solving.prove import violation_of
 
 _INTEGERS = IntegerAlgebra()
@@ -46,7 +46,8 @@ class Formula:
     def in_one_piece(self, refute: Refute) -> Theorem:
         """Return the theorem whose only leaf is the whole statement. Raises NotComposedError if it is not refuted."""
         kernel = Kernel(self.environment, self.violation, refute)
-        kernel.use(self.claim, [] if self.precondition is None else [self.precondition], "the whole claim")
+        *others, last = conjuncts(self.violation)  # the root holds each of them, and no step joins them again
+        kernel.use(self.environment.formula_manager.Not(last), others, "the whole claim")
         return kernel.theorem()
 
 

@@ -82,21 +82,20 @@ class NetComposer(Composer):
         super().compose([x for x in plain if not isinstance(x, Net)], staged, claim, claimed)
 
     def _other(self, entry: Entry) -> None:
-        match entry:
-            case Net():
-                self._net(entry)
-            case Derived():
-                self._derive(entry.name, entry.term, entry.replaced)
-            case Held():
-                self._held(entry.claim)
-            case Noted():
-                self._noted.append(entry.fact)
-            case Lawful():
-                self._lattice(entry.equation)
-            case TakenApart():
-                self._put(entry.operand, entry.pattern)
-            case _:
-                super()._other(entry)
+        if isinstance(entry, Net):
+            self._net(entry)
+        elif isinstance(entry, Derived):
+            self._derive(entry.name, entry.term, entry.replaced)
+        elif isinstance(entry, Held):
+            self._held(entry.claim)
+        elif isinstance(entry, Noted):
+            self._noted.append(entry.fact)
+        elif isinstance(entry, Lawful):
+            self._lattice(entry.equation)
+        elif isinstance(entry, TakenApart):
+            self._put(entry.operand, entry.pattern)
+        else:  # which refuses what it does not know
+            super()._other(entry)
 
     def _use(self, lemma: Proved, seconds: float | None = None) -> None:
         symbols = self._environment.fvo.get_free_variables(lemma.claim)

@@ -91,7 +91,7 @@ def test_parameters_say_what_they_may_be_and_what_was_changed() -> None:
         (["blackwell/block32.f32.e4m3.e4m3.ue8m0"], {"scale_a": "1 1"}, "scale_a", "2 elements, and 1 are read"),
         (["rtl:unit/UNIT.toml"], {}, "unit0", "is a file: this page has the units of the catalogue"),
         (["disclosure:unit.json"], {}, "unit0", "is a file"),
-        (["volta"], {}, "unit0", "write ARCHITECTURE/INSTRUCTION"),
+        (["volta"], {}, "unit0", "has units for f16: write one of them"),
         (["x" * 5000], {}, "unit0", f"{'x' * 100}...' is not a design name"),
         (["volta/" + "x" * 5000], {}, "unit0", f"{'x' * 100}...'"),
         ([f"{VOLTA.name}@" + "x" * 5000], {}, "unit0", f"{'x' * 100}...'"),

@@ -20,6 +20,7 @@ from mmaproof.generators.separate import Pool, breed, strip
 from mmaproof.generators.suite import Choice, EquivalentSeparatedError, Fewest, Task, choose, needs_of, suite
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import Finite
+from mmaproof.properties.property import Joined
 from mmaproof.properties.separation import SomePairAgrees
 from mmaproof.smt.evaluate import evaluate_batch
 from mmaproof.smt.solving.limits import Limits
@@ -206,7 +207,7 @@ def test_no_infinity_and_no_nan_where_none_is_needed(four):
 def test_an_equivalent_pair_that_is_separated_is_an_internal_error(four):
     choice = choose(task_of(four))
     claimed = {
-        pair: replace(a, comparison=replace(a.comparison, status=Status.PROVED, witness=None))
+        pair: replace(a, comparison=replace(a.comparison, status=Status.PROVED, witness=None, proof=Joined()))
         for pair, a in four.answers.items()
     }
     with pytest.raises(EquivalentSeparatedError, match="were proved equivalent, and a vector separates them"):
@@ -218,7 +219,7 @@ def test_an_equivalent_pair_that_is_separated_is_an_internal_error(four):
 def test_what_is_not_proved_equal_may_be_told_apart_and_is_left_otherwise(four, status):
     reason = "timeout: made up" if status is Status.UNKNOWN else None
     said = {
-        pair: replace(a, comparison=replace(a.comparison, status=status, witness=None, reason=reason))
+        pair: replace(a, comparison=replace(a.comparison, status=status, witness=None, reason=reason, proof=None))
         for pair, a in four.answers.items()
     }
     group = replace(four, answers=said)

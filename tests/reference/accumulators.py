@@ -40,7 +40,7 @@ def widened(x: Number, format: str) -> Number:
         return x
     wide = decode(convert(x.signed, x.scale, f"rne-{format}"), format)
     if wide.magnitude != x.magnitude:
-        raise ValueError(f"{x.magnitude} is no {format}")
+        raise ValueError(f"{x.magnitude} is not a number of {format}")
     return wide
 
 

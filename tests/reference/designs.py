@@ -215,6 +215,7 @@ def _fma(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code:
         flushed_sign=p.flushed_sign.value,
         tininess=p.tininess.value,
         factors=design.a_format.name,
+        c_format=design.c_format.name,
         order=p.k_order.permutation(design.k),
         **_some(_readings(design), *OF_RESULTS),
     )

@@ -399,17 +399,18 @@ def fma_chain(
     flushed_sign: str = "positive",
     tininess: str = "rounded",
     factors: str | None = None,
+    c_format: str | None = None,
     order: Sequence[int] = (0,),
 ) -> int:
     """Xie, algorithm 4, for one element: one FMA after the other, whose z is the result of the one before.
 
-    ``factors`` is the format of a and b where it is another one. ``order`` is that in which an instruction takes its
-    products, as many as it has; a longer dot product is a chain of instructions.
+    ``factors`` is the format of a and b where it is another one, and ``c_format`` is that of c. ``order`` is that
+    in which an instruction takes its products, as many as it has; a longer dot product is a chain of instructions.
     """
     flushed, d = FLUSHED[subnormals], c
     pairs = decode_pairs(a, b, factors or format, factors or format, len(order), subnormals, flushed_sign)
     for k in (first + k for first in range(0, len(pairs), len(order)) for k in order):
-        z = read(d, format, "c" in flushed, flushed_sign)
+        z, c_format = read(d, c_format or format, "c" in flushed, flushed_sign), None
         x, y = pairs[k]
         d = fused_multiply_add(
             x, y, z, format, nan_code, rho=rho, overflow=overflow, flush="d" in flushed, tininess=tininess

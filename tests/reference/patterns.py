@@ -27,7 +27,7 @@ NAN = {"fp32": 0x7FFFFFFF, "fp16": 0x7FFF, "fp64": 0x7FFFFFFFFFFFFFFF}
 def bits(value: float, format: str) -> int:
     """The pattern of a value that the format holds exactly."""
     array = np.array(value, dtype=DTYPES[format])
-    assert math.isnan(value) or float(array) == value, f"{value} is no {format}"
+    assert math.isnan(value) or float(array) == value, f"{value} is not a number of {format}"
     pattern = int(array.view(UINTS[array.itemsize]))
     assert format != "tf32" or pattern % 2**13 == 0, f"{value} is not a tf32"
     return pattern

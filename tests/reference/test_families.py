@@ -588,7 +588,7 @@ def test_late_widening_makes_subnormal_operands_normal() -> None:
     few = {"fraction_bits": 10}
     assert late(EMULATED, "e4m3", a, b, 0.0, **few) == bits(2.0**-9 + 2.0**-18, "fp32")
     assert late(EMULATED, "e4m3", a, b, 0.0, **few, widen=None) == bits(2.0**-9, "fp32")
-    with pytest.raises(ValueError, match="is not an fp16"):
+    with pytest.raises(ValueError, match="is not a number of fp16"):
         late(EMULATED, "bf16", [2.0**-30], [1.0], 0.0)
 
 

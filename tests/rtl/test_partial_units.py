@@ -60,7 +60,7 @@ RESULTS = {"d": Port("d", "output", (10, 11, 12))}
 )
 def test_a_result_is_made_wider(text: str, bits: tuple[int | str, ...]) -> None:
     assert bits_of(text, RESULTS, "here", result=True) == bits
-    with pytest.raises(InputError, match="no port, slice or concatenation"):
+    with pytest.raises(InputError, match="not a port, slice or concatenation"):
         bits_of(text, RESULTS, "here")
 
 

@@ -89,7 +89,19 @@ def test_a_tile_has_whole_words():
 
 def test_units_of_one_k_are_filled_up_as_before():
     assert {d.instruction.partition(".")[0] for d in load_catalogue().designs.values() if d.k_multiple} == {
-        *("tdpbf16ps", "tdpfp16ps", "tmmultf32ps", "tdpbssd", "tdpbsud", "tdpbusd", "tdpbuud")
+        *(
+            "tdpbf16ps",
+            "tdpfp16ps",
+            "tmmultf32ps",
+            "tdpbf8ps",
+            "tdpbhf8ps",
+            "tdphbf8ps",
+            "tdphf8ps",
+            "tdpbssd",
+            "tdpbsud",
+            "tdpbusd",
+            "tdpbuud",
+        )
     }
     assert find_design("arm/bfmmla").configured(1).k == 4
 

@@ -125,8 +125,10 @@ def exact_result(tolerance: Tolerance, row: OperandBatch) -> Fraction:
         return found
     weights, (a, b, c) = weights_of(plan.schedule(row.k)), _values(row, plan)
     products = zip(a[0].tolist(), b[0].tolist(), strict=True)
-    total = sum((weights.products[k] * Fraction(x) * Fraction(y) for k, (x, y) in enumerate(products)), Fraction(0))
-    return total + weights.c * Fraction(float(c[0]))
+    total = weights.c * Fraction(float(c[0]))
+    for k, (x, y) in enumerate(products):
+        total += weights.products[k] * Fraction(x) * Fraction(y)
+    return Fraction(total)
 
 
 def bounds(tolerance: Tolerance, batch: OperandBatch) -> np.ndarray[Any, Any]:

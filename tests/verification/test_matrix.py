@@ -19,6 +19,7 @@ from mmaproof.designs.arithmetic import Arithmetic
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.errors import DesignError
 from mmaproof.properties.equivalence import Equivalence
+from mmaproof.properties.property import Joined
 from mmaproof.smt.evaluate import evaluate_batch
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
@@ -235,11 +236,13 @@ def test_classes_hold_what_is_proved_pair_by_pair(few):
 def test_what_is_not_transitive_is_not_merged():
     x, y, z = (fp16_design(4, fraction_bits=f) for f in (23, 24, 25))
     answers = {a.names: a for a in ask_all([x, y, z], limits=Limits(0.001, 4 << 30))}
-    same = {"status": Status.PROVED, "witness": None}
+    same = {"status": Status.PROVED, "witness": None, "proof": Joined()}
     proved = [replace(a, comparison=replace(a.comparison, **same)) for a in answers.values()]
     different = proved.pop(1)
     assert different.names == (x.name, z.name)
-    nobody_knows = replace(different.comparison, status=Status.UNKNOWN, witness=None, reason="timeout: made up")
+    nobody_knows = replace(
+        different.comparison, status=Status.UNKNOWN, witness=None, proof=None, reason="timeout: made up"
+    )
     unknown = replace(different, comparison=nobody_knows)
     (group,) = groups_of([x, y, z], [*proved, unknown])
     assert group.classes == [(x,), (y,), (z,)]

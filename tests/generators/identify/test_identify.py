@@ -356,7 +356,7 @@ def test_the_space_is_large_and_can_be_restricted(tmp_path):
     restricted = read_axes(path, interface)
     assert (restricted["fraction_bits"], len(restricted["alignment"])) == ((23, 24), 1)
     assert restricted["L"] == axes["L"]
-    for text, wrong in (("x = [1]", "unknown parameter"), ("L = 4", "no list"), ("L = [0]", "allowed"), ("=", "TOML")):
+    for text, wrong in (("x = [1]", "unknown parameter"), ("L = 4", "a list"), ("L = [0]", "allowed"), ("=", "TOML")):
         path.write_text(text)
         with pytest.raises(InputError, match=wrong):
             read_axes(path, interface)

@@ -216,7 +216,7 @@ def test_terms_in_the_place_of_symbols_are_known_and_fit(environment, proving):
     with pytest.raises(NotComposedError, match="another sort"):
         kernel.use(claim, [], "a law", {x: m.BVULT(a, b)})
     for given in (None, {x: word(environment, "y")}, {x: m.BVAdd(a, x)}):
-        with pytest.raises(NotComposedError, match="no operand, and no variable"):
+        with pytest.raises(NotComposedError, match="not an operand, and no variable"):
             kernel.use(claim, [], "a law", given)
     kernel.use(claim, [], "a law", {x: m.BVAdd(a, b)})
     assert kernel.holds(m.Equals(m.BVSub(m.BVAdd(a, b), m.BVAdd(a, b)), m.BV(0, WIDTH)))
@@ -230,9 +230,9 @@ def test_a_variable_is_new_and_defined_by_what_is_known(environment, proving):
     kernel = proving(m.BVULT(a, b))
     for variable, definition, why in (
         (a, b, "not a new variable"),
-        (v, w, "no operand, and no variable"),
-        (v, v, "no operand, and no variable"),
-        (v, m.BVAdd(a, v), "no operand, and no variable"),
+        (v, w, "not an operand, and no variable"),
+        (v, v, "not an operand, and no variable"),
+        (v, m.BVAdd(a, v), "not an operand, and no variable"),
         (v, m.BVULT(a, b), "different sorts"),
         (v, m.BVConcat(a, b), "different sorts"),
         (m.BVAdd(a, b), a, "different sorts|no symbol"),
@@ -285,6 +285,6 @@ def test_symbols_of_another_environment_are_refused(environment, proving):
         kernel.define(foreign, m.FALSE())
     with pytest.raises(NotComposedError, match="another environment"):
         proving(foreign)
-    with pytest.raises(NotComposedError, match="no operand, and no variable"):
+    with pytest.raises(NotComposedError, match="not an operand, and no variable"):
         kernel.use(other.Not(other.And(foreign, other.Not(foreign))), [], "a claim")
     assert not kernel.complete
