@@ -528,7 +528,7 @@ def _circuit(
         else:
             check_latency(structure, inputs, latency)
         if clock is not None:
-            said.append(f"{_in_words(latency)}; they are taken for wires")
+            said.append(f"{_in_words(latency)}; they are treated as wires")
             long = [
                 f"{operand} is held for {cycles} clock cycles"
                 for operand in clock.held

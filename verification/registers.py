@@ -65,7 +65,7 @@ def why_no_induction(step: Comparison, answered: Sequence[Answered], not_direct:
     if question.where or not question.zero_signs:
         return "the step is proved for some operands, or without the signs of zeros"
     if question.designs[1].signature.c.quiet_nan is not None and not question.nan_codes:
-        return "two NaNs were taken for the same, and a step may take them otherwise: ask with --nan-codes"
+        return "two NaNs were treated as equal, and a step may tell them apart: ask with --nan-codes"
     if question.k != question.designs[0].k:
         return "one step is not what was asked"
     keys = {x.claim.key for x in answered}
