@@ -379,11 +379,14 @@ FORMATS: dict[str, Format] = {
 
 
 def _aliases() -> dict[str, str]:
-    """Return the names of ml_dtypes and NumPy, and those without float8_ and its like, where they mean nothing else."""
+    """Return the names of instruction sets, of ml_dtypes and NumPy, and those without float8_ and its like.
+
+    A name that means something else already is left out.
+    """
     found: dict[str, str] = {}
     for fmt in FORMATS.values():
         whole = fmt.ml_dtypes_name or ""
-        for name in (whole, whole.partition("_")[2]):
+        for name in (fmt.isa_name, whole, whole.partition("_")[2]):
             if name and name not in FORMATS:
                 found.setdefault(name, fmt.name)
     return found
@@ -394,7 +397,7 @@ ALIASES = _aliases()
 
 
 def find_format(name: str) -> Format:
-    """Return the format with the short form ``name``, or with its name in ml_dtypes or NumPy.
+    """Return the format with the short form ``name``, or with its name in instructions, ml_dtypes or NumPy.
 
     Raises InputError, which lists the known names.
     """
