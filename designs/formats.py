@@ -387,7 +387,7 @@ def _aliases() -> dict[str, str]:
     for fmt in FORMATS.values():
         whole = fmt.ml_dtypes_name or ""
         for name in (fmt.isa_name, whole, whole.partition("_")[2]):
-            if name and name not in FORMATS:
+            if name and name not in FORMATS and name not in ("fp8", "bf8"):  # of CDNA3, and of OCP's formats elsewhere
                 found.setdefault(name, fmt.name)
     return found
 
