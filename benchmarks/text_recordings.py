@@ -58,11 +58,6 @@ class TextFiles:
     formats: dict[str, Format]
 
 
-def are_text_files(names: Sequence[str]) -> bool:
-    """Return whether all are folders, or files that are called as those of Khattak and Mikaitis are."""
-    return all(Path(x).is_dir() or ((y := _NAME.fullmatch(Path(x).name)) and y[3].lower() in _FORMATS) for x in names)
-
-
 def find_text_files(paths: Sequence[Path], d_format: str | None = None) -> TextFiles:
     """Return the files of one recording among ``paths``: files, and folders that hold them.
 

@@ -77,6 +77,6 @@ GONE = {
     "completion": "mmaproof --install-completion installs it for your shell",
     "manual": "`mmaproof COMMAND --help` has the same text",
     "prove-native": "a checkout has `make check-native`, Python has mmaproof.prove_native",
-    "recordings": "`mmaproof show FILE.npz` and `mmaproof evidence --decided` are",
+    "recordings": "`mmaproof show FILE.npz`, `mmaproof evidence --decided` and `mmaproof record FILE` are",
 }
 """An old name -> where the answer is."""

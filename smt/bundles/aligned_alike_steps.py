@@ -27,8 +27,6 @@ from mmaproof.smt.semantics.labels import Addend, is_of_products
 
 DECIDE_ALIGNMENT = ("zero_c", "zero_product", "e_zero", "floor", "zero_group", "group_e_zero", "c_subnormal")
 """The parameters that affect only e_max and the alignment of c."""
-STEP_SECONDS = 120.0
-"""Seconds in which a lemma about all operands of a step is refuted."""
 _Word = Word[FNode]
 _Truth = Truth[FNode]
 _Signals = StepSignals[FNode, FNode]

@@ -42,7 +42,6 @@ from mmaproof.smt.semantics.sequential_step import (
 from mmaproof.smt.semantics.terms import Term
 
 _Words = Sequence[Word[FNode]]
-_Terms = Sequence[Term[FNode, FNode]]
 _State = Accumulator[FNode, FNode]
 
 
