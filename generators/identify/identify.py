@@ -60,6 +60,8 @@ PRODUCTS_AT_ONCE = 1 << 20
 PROOF_SECONDS = 10.0
 PROOF_SHARE = 0.9
 """The share of the time after which no proof runs any more. The rest is for the report."""
+REPORT_SECONDS = 1.5
+"""Seconds that the report takes: of a short limit half is left to it."""
 
 
 class Identifier:
@@ -88,7 +90,7 @@ class Identifier:
         self.interface = oracle.interface
         self.started = time.monotonic()
         self.deadline = self.started + seconds
-        self.reserved = (1 - PROOF_SHARE) * seconds
+        self.reserved = max((1 - PROOF_SHARE) * seconds, min(REPORT_SECONDS, seconds / 2))
         self.rng = np.random.default_rng(seed)
         self.proofs, self.validation = proofs, validation
         self.validated, self.gave_up, self.cut_short = 0, False, False
@@ -107,7 +109,7 @@ class Identifier:
             if not len(batch):
                 raise TargetUnavailable(self.oracle.problem or f"{self.oracle.target.name} answered nothing")
             evidence = Evidence(self.interface, batch, d, probes.kinds[: len(batch)])
-        fit = Fit(evidence, self.axes, self.deadline)
+        fit = Fit(evidence, self.axes, self.deadline - min(self.reserved, REPORT_SECONDS))
         starts = fit.ranked(known_behaviours(self.interface))
         best = self._fitting(fit, starts[:STARTS], ask=recorded is None)
         for _ in range(2 * MOST_BATCHES):

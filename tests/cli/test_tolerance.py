@@ -3,8 +3,6 @@
 import signal
 import subprocess
 import sys
-import time
-from types import SimpleNamespace
 
 import pytest
 from support.commands import only_json
@@ -84,35 +82,14 @@ def test_a_command_that_computes_beyond_its_limit_is_ended(run, monkeypatch):
 
 
 def test_a_limit_that_is_kept_leaves_nothing_behind(run):
-    before = signal.getsignal(signal.SIGPROF)
+    before = signal.getsignal(signal.SIGALRM)
     assert run("tolerance", FP8, "--k", 64)[0] == 0
-    assert signal.getsignal(signal.SIGPROF) is before
-    assert signal.getitimer(signal.ITIMER_PROF)[0] == 0
+    assert signal.getsignal(signal.SIGALRM) is before
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
 
 
-def test_what_children_computed_counts(monkeypatch):
-    """A solver that took the whole limit leaves no second one to this process."""
+def test_a_command_that_waits_is_ended(monkeypatch):
+    """A target that does not answer and a solver that does not end are waited for as long as the limit says."""
     monkeypatch.setattr("mmaproof.cli.deadline._GRACE", 0.0)
-    spins = "import time\nwhile time.process_time() < 1.0: pass"
-    with pytest.raises(OutOfTime), within(0.9):
-        subprocess.run([sys.executable, "-c", spins], check=True)
-        began = time.process_time()
-        while time.process_time() < began + 0.8:
-            pass
-
-
-@pytest.mark.parametrize("of_clock", [0.0, 60.0])
-def test_only_time_of_the_clock_and_of_the_process_together_end_a_command(monkeypatch, of_clock):
-    """A machine that is busy with something else ends nothing, and neither do two threads that compute at once."""
-    monkeypatch.setattr("mmaproof.cli.deadline._GRACE", 0.05)
-    monkeypatch.setattr("mmaproof.cli.deadline.time", SimpleNamespace(monotonic=lambda: -of_clock * began))
-    began, ended = True, False
-    try:
-        with within(0.0):
-            began = False
-            end = time.process_time() + 0.5
-            while time.process_time() < end:
-                pass
-    except OutOfTime:
-        ended = True
-    assert ended is (of_clock > 0)
+    with pytest.raises(OutOfTime), within(0.2):
+        subprocess.run([sys.executable, "-c", "import time; time.sleep(60)"], check=True)
