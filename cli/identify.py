@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @with_backend
 @with_options(
-    without="search jobs certify memory picture explain output svg figure junit bundle",
+    without="search jobs certify memory work picture explain output svg figure junit bundle",
     timeout_of="For everything but the proof about RTL: 60s, 5m.",
 )
 def identify(

@@ -125,7 +125,10 @@ KeptLemmas = Annotated[
         "--keep-lemmas DIR", "Write each lemma that a solver is asked into this new folder, as SMT-LIB with the reply."
     ),
 ]
-Timeout = Annotated[str, option("--timeout TIME", "Limit for the whole answer: 30s, 2m, 1h.")]
+Timeout = Annotated[str, option("--timeout TIME", "Limit for the whole answer by the clock: 30s, 2m, 1h.")]
+Work = Annotated[
+    str | None, option("--work TIME", "CPU seconds that may be used, apart from --timeout; default: as many.")
+]
 Memory = Annotated[str, option("--memory SIZE", "What a solver process may take beyond its libraries: 512M, 4G.")]
 Seed = Annotated[int, option("--seed N", "Seed of the search.", min=0)]
 Search = Annotated[bool, option("--search/--no-search", "Look for a witness among random operands before solving.")]
@@ -218,6 +221,7 @@ class SolvingOptions:
     store: StoreFile = None
     no_store: NoStore = False
     timeout: Timeout = "60s"
+    work: Work = None
     memory: Memory = "4G"
     seed: Seed = 0
     keep_lemmas: KeptLemmas = None
@@ -232,7 +236,9 @@ class SolvingOptions:
         """The limits. Raises LimitError for what cannot be read."""
         from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
 
-        return Limits(parse_seconds(self.timeout), parse_memory(self.memory))
+        seconds = parse_seconds(self.timeout)
+        work = seconds if self.work is None else parse_seconds(self.work)
+        return Limits(work, parse_memory(self.memory), wall=seconds)
 
     @property
     def budget(self) -> Budget | None:
@@ -270,6 +276,8 @@ def with_options(
     questions are asked in this process.
     """
     left_out, texts = [*without.split(), *["keep_lemmas"][keeps:]], dict(helps or {})
+    if "timeout" in left_out:
+        left_out.append("work")
     if timeout_of is not None:
         texts["timeout"] = timeout_of
 
@@ -297,11 +305,16 @@ def with_options(
             options = next((x for x in held.values() if isinstance(x, SolvingOptions)), None)
             if options is None or timeout_of is not None or "timeout" in left_out:
                 return command(**given, **held)
+            from mmaproof.smt.solving.limits import parse_seconds
+            from mmaproof.smt.solving.work import worked
+
+            began = worked()
             try:
-                with kept_in(options.keep_lemmas), within(options.limits.seconds):
+                with kept_in(options.keep_lemmas), within(parse_seconds(options.timeout)):
                     return command(**given, **held)
             except OutOfTime:
-                complain(f"unknown: not answered within {options.timeout}, and there is no part of an answer")
+                used = f"{worked() - began:.1f} CPU seconds were used"
+                complain(f"unknown: not answered within {options.timeout}, and there is no part of an answer; {used}")
                 return Exit.UNKNOWN
 
         return _in_place_of(command, called, parameters)

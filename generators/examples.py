@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import json
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.files import write_atomically
 from mmaproof.properties.equivalence import Equivalence
+from mmaproof.smt.solving.work import worked
 from mmaproof.verification.distributions import kept_bits
 from mmaproof.verification.matrix import comparable_groups
 from mmaproof.verification.search import Budget, search
@@ -51,7 +51,7 @@ def examples(designs: Sequence[Design]) -> Iterator[dict[str, Any]]:
             finer = max(first, second, key=kept_bits)
             found = search(question, finer, seed=0, budget=Budget(ROWS, float("inf"))).witnesses
             if found:
-                witness = simplest(question, found[:2], time.monotonic() + SIMPLIFYING)
+                witness = simplest(question, found[:2], worked() + SIMPLIFYING)
                 yield example(first, second, witness)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -21,6 +20,7 @@ from mmaproof.smt.proving.decide import decide
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Model, Status, Verdict
+from mmaproof.smt.solving.work import worked
 from mmaproof.smt.trace import evaluate
 from mmaproof.verification.classes import Class, Group
 from mmaproof.verification.executors import ONE_AT_A_TIME, finished
@@ -174,7 +174,7 @@ def _simple(question: SomePairAgrees, task: Task, rows: OperandBatch) -> Operand
         return rows.row(0)
     stripped = strip(question, rows, seed=task.seed)
     found = [stripped.row(i) for i in range(min(len(stripped), CANDIDATES))]
-    return simplest(question, found, time.monotonic() + task.limits.seconds)
+    return simplest(question, found, worked() + task.limits.seconds)
 
 
 def _batch(question: SomePairAgrees, rows: Sequence[Operands]) -> OperandBatch:

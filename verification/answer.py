@@ -9,14 +9,18 @@ about an algorithm (``AlgorithmVerdict``). To decide is to find a verdict. ``dec
 
 from __future__ import annotations
 
-import time
+from dataclasses import replace
 
 from mmaproof.designs.design import Design, check_askable
 from mmaproof.properties.property import QuestionVerdict
 from mmaproof.properties.question import Question
 from mmaproof.smt.solving.verdict import Cause, Status
+from mmaproof.smt.solving.work import worked
 from mmaproof.verification.means import Means
 from mmaproof.verification.strategies import Case, first_verdict
+
+BUSY = 0.8
+"""The share of the CPU seconds below which a limit by the clock is said to have ended a question on a busy machine."""
 
 
 def answer(question: Question, design: Design, means: Means) -> QuestionVerdict:
@@ -30,9 +34,15 @@ def answer(question: Question, design: Design, means: Means) -> QuestionVerdict:
     disagree).
     """
     check_askable(question.k)
-    case = Case(question, design, means, time.monotonic(), means.limits)
+    means = means.begun()
+    case = Case(question, design, means, worked(), means.limits)
     try:
-        return first_verdict(case)
+        found = first_verdict(case)
     except MemoryError:
         reason = Cause.MEMORY.reason(f"mmaproof itself ran out of it (k = {question.k})")
         return QuestionVerdict(Status.UNKNOWN, case.seconds, reason, origin="nobody", question=question)
+    wanted, used = means.limits.seconds, case.seconds
+    if found.status is Status.UNKNOWN and means.limits.has_ended and used < BUSY * wanted:
+        text = f"{used:.1f} of {wanted:.6g} CPU seconds were used until then: the machine was busy"
+        return replace(found, reason=f"{found.reason}; {text}")
+    return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -27,6 +26,7 @@ from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.refuting import NotRefutedError, Refuter
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Cause, Outcome, Reply
+from mmaproof.smt.solving.work import worked
 from mmaproof.verification.netlists import by_nets, netlist_and_model
 from mmaproof.verification.stages import by_stages
 
@@ -77,7 +77,7 @@ def write_bundles(
     is not empty or cannot be written. Nothing is written then.
     """
     require_new_folder(folder)
-    started = time.monotonic()
+    started = worked()
     bundles = [_bundle(*x, design, solving, limits, seed) for x in questions]
     names = [""] if len(bundles) == 1 else [f"{n}/" for n, _ in enumerate(bundles, start=1)]
     files = {f"{n}{file}": data for n, x in zip(names, bundles, strict=True) for file, data in x.files.items()}
@@ -87,7 +87,7 @@ def write_bundles(
         sum(x.lemmas for x in bundles),
         sum(x.steps for x in bundles),
         sum(map(len, files.values())),
-        time.monotonic() - started,
+        worked() - started,
     )
 
 
@@ -105,7 +105,7 @@ def _bundle(
     Without one, the question is proved in one piece where that takes little time, else stage by stage. Raises
     NoBundleError.
     """
-    started = time.monotonic()
+    started = worked()
     met = _meets(question, solving, limits)
     made_by = f"mmaproof {version('mmaproof')}"
     reasons: list[str] = []
@@ -128,7 +128,7 @@ def _bundle(
         attempts.insert(0, ("as it was proved", lambda *_: theorem, limits.seconds / 2))
     with Refuter(limits.memory_bytes) as refuter:
         for name, compose, seconds in attempts:
-            left = limits.after(time.monotonic() - started, "earlier attempts")
+            left = limits.after(worked() - started, "earlier attempts")
             if seconds is not None:
                 left = Limits(min(left.seconds, seconds), left.memory_bytes)
             refutations = Refutations(refuter, left)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -22,6 +21,7 @@ from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import BY_KERNEL, JOINED, SolverIdentity, Status
+from mmaproof.smt.solving.work import worked
 from mmaproof.verification.answer import answer
 from mmaproof.verification.compare import DEFAULT_BUDGET, DEFAULT_LIMITS
 from mmaproof.verification.largest import Measure, largest
@@ -147,9 +147,9 @@ def check_within(asked: Property, design: Design, scope: Scope, means: Means) ->
     reason = asked.why_not(design)
     if reason is not None:
         raise DesignError(f"{asked.name} cannot be asked of {design.name}: {reason}")
-    started = time.monotonic()
+    started, means = worked(), means.begun()
     finding = asked.settle(design, scope, _Asker(design, means, started))
-    return Check(asked, design, scope, finding, time.monotonic() - started)
+    return Check(asked, design, scope, finding, worked() - started)
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ class _Asker:
 
     def __call__(self, question: Question, what: str, /) -> QuestionVerdict:
         """Answer a question within the time that is left."""
-        left = self.means.limits.after(time.monotonic() - self.started, "earlier questions")
+        left = self.means.limits.after(worked() - self.started, "earlier questions")
         return answer(question, self.design, replace(self.means, limits=left))
 
     def largest(self, question: Question, measure: Measure) -> tuple[float, Operands]:

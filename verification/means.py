@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
@@ -30,3 +31,7 @@ class Means:
     simplified: int = WITNESSES
     simplifying: float = SIMPLIFYING
     told: Callable[[str], None] | None = None
+
+    def begun(self) -> Self:
+        """Return the means of a question that begins now, or that has begun: its limits end at a point of time."""
+        return replace(self, limits=self.limits.begun())

@@ -8,7 +8,6 @@ has no meaning.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -32,6 +31,7 @@ from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import JOINED, Status, Verdict, combine
+from mmaproof.smt.solving.work import worked
 from mmaproof.smt.trace import evaluate
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 from mmaproof.verification.extremes import extreme_patterns
@@ -98,15 +98,15 @@ def prove_native(
     The limits, or a number of seconds, are for all graphs together. Raises DesignError for a length that does
     not fit, or a design that is not compiled, and what ``answer`` raises about solvers.
     """
-    started, design, limits = time.monotonic(), find_design(design), Limits.of(limits)
+    started, design, limits = worked(), find_design(design), Limits.of(limits)
     length = design.k if k is None else k
     check_askable(length)
     solving = Solving.of(solver)
     graphs: list[GraphVerdict] = []
     for recorded in graphs_of(design, length):
-        left = limits.after(time.monotonic() - started, "the graph before") if graphs else limits
+        left = limits.after(worked() - started, "the graph before") if graphs else limits
         graphs.append(decide_graph(recorded, Means(solving, left, budget, seed)))
-    return NativeVerdict(tuple(graphs), time.monotonic() - started)
+    return NativeVerdict(tuple(graphs), worked() - started)
 
 
 def graphs_of(design: Design, length: int) -> list[Recorded]:
@@ -154,7 +154,7 @@ class _Decision:
     def __init__(self, recorded: Recorded, means: Means) -> None:
         self.recorded, self.means = recorded, means
         self.lowered = recorded.lowered
-        self.started = time.monotonic()
+        self.started = worked()
         self.environment = Environment()
         terms = TermAlgebra(self.environment)
         self.assumed = precondition(recorded, terms)
@@ -166,7 +166,7 @@ class _Decision:
     @property
     def left(self) -> Limits:
         """The limits that are left."""
-        return self.means.limits.after(time.monotonic() - self.started, "the search and the lemmas")
+        return self.means.limits.after(worked() - self.started, "the search and the lemmas")
 
     def verdict(self) -> GraphVerdict:
         """Return the verdict."""
@@ -210,10 +210,10 @@ class _Decision:
     # --- operands -----------------------------------------------------------------------------------------------
 
     def _random_rows(self, budget: Budget) -> Iterator[Row]:
-        rng, begun, count = np.random.default_rng(self.means.seed), time.monotonic(), 0
+        rng, begun, count = np.random.default_rng(self.means.seed), worked(), 0
         while True:
             for row in self._rows(ROWS, rng):
-                if count >= budget.rows or time.monotonic() - begun >= budget.seconds:
+                if count >= budget.rows or worked() - begun >= budget.seconds:
                     return
                 count += 1
                 yield row
@@ -292,7 +292,7 @@ class _Decision:
     ) -> GraphVerdict:
         return GraphVerdict(
             status,
-            time.monotonic() - self.started,
+            worked() - self.started,
             reason,
             witness,
             design=self.lowered.design,

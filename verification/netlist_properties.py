@@ -6,7 +6,6 @@ have the same of these properties, as far as they are about one pass.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -18,6 +17,7 @@ from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.smt.solving.work import worked
 from mmaproof.verification.check import Check, check
 from mmaproof.verification.compare import DEFAULT_BUDGET, DEFAULT_LIMITS, compare
 from mmaproof.verification.means import SIMPLIFYING
@@ -46,7 +46,7 @@ def check_netlist(
     Only proofs are taken over from the design, and only after a proof that both return the same bits, NaN codes too.
     ``simplifying`` and ``told`` are as in ``check``. Raises as ``check`` and ``compare``.
     """
-    started = time.monotonic()
+    started = worked()
     if meant is not None and (meant.signature, meant.k) != (netlist.signature, netlist.k):
         meant = None
     alone = limits if meant is None else replace(limits, seconds=DIRECT * limits.seconds)
@@ -57,7 +57,7 @@ def check_netlist(
         return direct
 
     def left() -> Limits:
-        return limits.after(time.monotonic() - started, "earlier questions")
+        return limits.after(worked() - started, "earlier questions")
 
     equal = compare(netlist, meant, solver=solver, limits=left(), nan_codes=True, k=netlist.k, budget=budget, seed=seed)
     if equal.status is not Status.PROVED:
@@ -66,4 +66,4 @@ def check_netlist(
     if other.finding.status is not Status.PROVED or other.k != direct.k:
         return direct
     answers = {f"{netlist.name} returns the bits that {meant.name} returns": equal, **(other.finding.answers or {})}
-    return Check(asked, netlist, other.scope, replace(other.finding, answers=answers), time.monotonic() - started)
+    return Check(asked, netlist, other.scope, replace(other.finding, answers=answers), worked() - started)

@@ -6,7 +6,6 @@ what is done with c, and is of no use to whoever cannot set c. The verdict stays
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -23,6 +22,7 @@ from mmaproof.properties.preconditions import Precondition, ZeroAccumulator
 from mmaproof.properties.question import Examined
 from mmaproof.smt.arrays import ARRAYS, SharedBatch, evaluate_on_arrays
 from mmaproof.smt.open_points import OpenPoints, open_points
+from mmaproof.smt.solving.work import worked
 from mmaproof.verification.search import Budget, search
 from mmaproof.verification.simplify import simplest
 
@@ -161,6 +161,6 @@ def preferred(
             continue
         found = search(asked, design, seed=_SEED, budget=Budget(ROWS, seconds))
         if found.witnesses:
-            simple = simplest(asked, found.witnesses, time.monotonic() + simplifying)
+            simple = simplest(asked, found.witnesses, worked() + simplifying)
             return simple, f"search for operands of use (seed {_SEED}, {found.rows} operand sets tried)"
     return witness, ""

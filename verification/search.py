@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -25,6 +24,7 @@ from mmaproof.properties.preconditions import (
 )
 from mmaproof.properties.question import Examined, Question
 from mmaproof.smt.native.paying import Switch
+from mmaproof.smt.solving.work import worked
 from mmaproof.verification.distributions import DISTRIBUTIONS, assemble, draw
 
 FIRST_ROWS, LARGEST_ROWS, LARGEST_PRODUCTS = 64, 8192, 1 << 22
@@ -62,14 +62,14 @@ def search(question: Question, design: Design, *, seed: int, budget: Budget) -> 
     A seed always gives the same rows. Only the end of the search may depend on the clock.
     """
     rng, examine = np.random.default_rng(seed), _examiner(question)
-    started = time.monotonic()
+    started = worked()
     tried, rows, met, thins = 0, FIRST_ROWS, False, False
     largest = max(FIRST_ROWS, min(LARGEST_ROWS, LARGEST_PRODUCTS // question.k))
     while tried < budget.rows:
         for name in DISTRIBUTIONS:
-            seconds_ahead = budget.seconds - (time.monotonic() - started)
+            seconds_ahead = budget.seconds - (worked() - started)
             if seconds_ahead <= 0:
-                return SearchResult((), tried, time.monotonic() - started, met, seed)
+                return SearchResult((), tried, worked() - started, met, seed)
             drawn = draw(name, design, rows, question.k, rng)
             batch = steer(_thinned(drawn, rng) if thins else drawn, question, rng)
             meant, refuted = examine(batch, rows_ahead=budget.rows - tried, seconds_ahead=seconds_ahead)
@@ -77,10 +77,10 @@ def search(question: Question, design: Design, *, seed: int, budget: Budget) -> 
             met = met or bool(meant.any())
             if refuted.any():
                 witnesses = _simplest(batch, np.flatnonzero(refuted))
-                return SearchResult(witnesses, tried, time.monotonic() - started, True, seed)
+                return SearchResult(witnesses, tried, worked() - started, True, seed)
         # both kinds of rows are tried while batches are small
         rows, thins = min(rows * (4 if thins else 1), largest), not thins
-    return SearchResult((), tried, time.monotonic() - started, met, seed)
+    return SearchResult((), tried, worked() - started, met, seed)
 
 
 def _thinned(batch: OperandBatch, rng: np.random.Generator) -> OperandBatch:

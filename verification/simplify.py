@@ -6,7 +6,6 @@ Trials are rows of arrays: the time of an evaluation hardly depends on how many 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -19,6 +18,7 @@ from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.properties.question import Question
+from mmaproof.smt.solving.work import worked
 
 _LONG, _PARTS = 64, (64, 8, 2)
 """From N products on, a witness is cut in N parts first, the smallest of which come first."""
@@ -39,7 +39,7 @@ def simplify(question: Question, witness: Operands, deadline: float = math.inf) 
 
     The method is greedy, so there may be a simpler witness. It keeps one or two products and c if they are a witness
     alone. Otherwise it sets products to +0, of a long witness many parts at once, and then c. Then it clears fraction
-    bits, with the sign or without it, the most at once that it can. At ``deadline`` (by ``time.monotonic``) it returns
+    bits, with the sign or without it, the most at once that it can. At ``deadline`` (by ``worked``) it returns
     what it has.
     """
     return simplest(question, [witness], deadline)
@@ -84,7 +84,7 @@ def _each(
     found = list(witnesses)
     trials = {i: trials_of(x, OperandBatch.of_rows(question.formats, [x])) for i, x in enumerate(witnesses)}
     tried = {i: rows for i, x in trials.items() if (rows := next(x, None)) is not None}
-    while tried and time.monotonic() < deadline:
+    while tried and worked() < deadline:
         refuted = question.examine(OperandBatch.concatenate(list(tried.values())))[1]
         ends = np.cumsum([len(rows) for rows in tried.values()])[:-1]
         following: dict[int, OperandBatch] = {}

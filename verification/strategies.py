@@ -8,7 +8,6 @@ which always gives a verdict.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -34,6 +33,7 @@ from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
 from mmaproof.smt.solving.prove import violation_of
 from mmaproof.smt.solving.rival import Overtaken, Rival
 from mmaproof.smt.solving.verdict import BY_KERNEL, JOINED, Model, Outcome, Reply, Status, Verdict, by_whom, combine
+from mmaproof.smt.solving.work import worked
 from mmaproof.verification.cubes import InCube, cubes_of, fields_of, one_product
 from mmaproof.verification.distributions import kept_bits
 from mmaproof.verification.extremes import extreme_operands, small_products
@@ -88,24 +88,24 @@ class Case:
     @property
     def seconds(self) -> float:
         """The time since the question was asked."""
-        return time.monotonic() - self.started
+        return worked() - self.started
 
     def ask(self, formula: FNode, symbols: Sequence[FNode], /, *, limits: Limits) -> Reply:
         """Ask the solvers about a part of the question, and after a while about the whole question beside it.
 
         Raises Overtaken if the whole question has an answer first, and what ``Solving.ask`` raises.
         """
-        asked, started, lineage = self.means.solving, time.monotonic(), list(self._lineage())
+        asked, started, lineage = self.means.solving, worked(), list(self._lineage())
         alone = min((x.alone(started) for x in lineage if x.rival is None), default=0.0)
         if LEAST_SECONDS < alone < limits.seconds:
             first = replace(limits, seconds=alone)
             reply = asked.ask(formula, symbols, limits=first, rivals=[x.rival for x in lineage if x.rival is not None])
-            now = time.monotonic()
+            now = worked()
             if reply.outcome is not Outcome.UNKNOWN or now < started + alone:
                 return reply
             limits = limits.after(now - started, "lemmas")
         for x in lineage:
-            if x.alone(time.monotonic()) <= LEAST_SECONDS:
+            if x.alone(worked()) <= LEAST_SECONDS:
                 x.begin()
         return asked.ask(formula, symbols, limits=limits, rivals=[x.rival for x in lineage if x.rival is not None])
 
@@ -149,7 +149,7 @@ class Case:
     def refuted(self, witnesses: Sequence[Operands], origin: str) -> QuestionVerdict:
         """Return the verdict with the simplest of some witnesses, and store that witness."""
         self.end()
-        now = time.monotonic()
+        now = worked()
         deadline = max(self.started + self.means.limits.seconds, now + LEAST_SIMPLIFICATION)
         deadline = min(deadline, now + self.means.simplifying)
         if self.means.told is not None:
@@ -319,10 +319,10 @@ def own_argument(case: Case) -> QuestionVerdict | None:
     argument = case.question.argument() if case.question.decides_by_argument else None
     if argument is None:
         return None
-    began, whole = time.monotonic(), case.question.formula
+    began, whole = worked(), case.question.formula
     asked = Lemmas(case.ask, case.limits, began, whole.environment)
     theorem = asked.joined(whole.violation, argument)
-    case.limits = case.limits.after(time.monotonic() - began, "lemmas")
+    case.limits = case.limits.after(worked() - began, "lemmas")
     if theorem is None:
         case.tried += map(lemma_verdict, asked.found())
         return None
@@ -334,7 +334,7 @@ def other_questions(case: Case) -> QuestionVerdict | None:
     lemmas: list[LemmaVerdict] = []
     for asked in case.question.other_questions():
         means = replace(case.means, limits=case.limits)
-        other = Case(asked.question, asked.design, means, time.monotonic(), case.limits, outer=case)
+        other = Case(asked.question, asked.design, means, worked(), case.limits, outer=case)
         found = first_verdict(other)
         case.limits = case.limits.after(found.seconds, "lemmas")
         lemmas.append(
@@ -359,9 +359,9 @@ def one_moment(case: Case) -> QuestionVerdict | None:
     """Ask the solver about several runs in one piece, and wait a moment. It continues in parallel with the lemmas."""
     if not case.question.compares_runs:
         return None
-    began = time.monotonic()
+    began = worked()
     answered = case.begin().wait(min(case.limits.seconds, AT_ONCE))
-    case.limits = case.limits.after(time.monotonic() - began, "the whole question")
+    case.limits = case.limits.after(worked() - began, "the whole question")
     return one_piece(case) if answered else None
 
 
@@ -369,10 +369,10 @@ def single_product(case: Case) -> QuestionVerdict | None:
     """Ask about the errors of two algorithms for one product, where most of them differ already."""
     if not isinstance(case.question, LargerError):
         return None
-    began = time.monotonic()
+    began = worked()
     limits = replace(case.limits, seconds=min(case.limits.seconds, CUBE_SECONDS))
     verdict = case.decide(InCube(case.question, one_product(case.question)), limits, met=True)
-    case.limits = case.limits.after(time.monotonic() - began, "one product")
+    case.limits = case.limits.after(worked() - began, "one product")
     if verdict.witness is None:
         return None
     return replace(case.concluded(verdict, case.tried), origin=f"{verdict.solver} asked about one product")
@@ -392,9 +392,9 @@ def _by_cubes(case: Case, count: int | None, seconds: float) -> QuestionVerdict 
     pair = netlist_and_model(case.question)
     if pair is None:
         return None
-    began = time.monotonic()
+    began = worked()
     for number, cube in enumerate(cubes_of(case.question, min(kept_bits(pair[1]), MOST_CUBE_BITS))):
-        left = seconds if count is not None else seconds - (time.monotonic() - began)
+        left = seconds if count is not None else seconds - (worked() - began)
         if number == count or left <= LEAST_SECONDS:
             break
         limits = replace(case.limits, seconds=min(left, CUBE_SECONDS))
@@ -402,7 +402,7 @@ def _by_cubes(case: Case, count: int | None, seconds: float) -> QuestionVerdict 
         if verdict.witness is not None:
             found = case.concluded(verdict, case.tried)
             return replace(found, origin=f"{verdict.solver} in a cube: {cube.name}")
-    case.limits = case.limits.after(time.monotonic() - began, "cubes")
+    case.limits = case.limits.after(worked() - began, "cubes")
     return None
 
 

@@ -7,7 +7,6 @@ the plan that a library chooses for the other sizes M and N.
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -18,6 +17,7 @@ from mmaproof.gemm.programs.orders import ASCENDING, Order
 from mmaproof.gemm.programs.plan import PartSum, Plan
 from mmaproof.properties.preconditions import Precondition
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.smt.solving.work import worked
 from mmaproof.verification.means import Means
 
 PLAN_QUESTIONS = {
@@ -82,7 +82,7 @@ def _check_order(plan: Plan, means: Means, k: int | None, where: Sequence[Precon
     length = shortest_k((plan,), 3) if k is None else k
     count = _parts_of(plan, length, open_levels[0])
     orders = [ASCENDING, *map(Order.stated, _permutations(count))]
-    started = time.monotonic()
+    started, means = worked(), means.begun()
     status, done = _all_equal([plan.with_open_orders(x) for x in orders], length, where, means)
     conclusion, reason = "not every order is settled", done[-1].answer.reason
     if status is Status.REFUTED:
@@ -93,7 +93,7 @@ def _check_order(plan: Plan, means: Means, k: int | None, where: Sequence[Precon
     elif status is Status.PROVED:
         status = Status.UNKNOWN
         reason = f"{len(done)} orders of {count} parts were compared with the ascending one, which is not all"
-    return PlanCheck("order", (plan,), length, status, conclusion, done, time.monotonic() - started, reason)
+    return PlanCheck("order", (plan,), length, status, conclusion, done, worked() - started, reason)
 
 
 def _check_batch_invariance(
@@ -103,14 +103,14 @@ def _check_batch_invariance(
         if plan.has_open_order:
             raise DesignError(f"{plan.name}: an order of additions is open: ask `mmaproof gemm check order` first")
     length = telling_k(plans) if k is None else k
-    started = time.monotonic()
+    started, means = worked(), means.begun()
     status, done = _all_equal(plans, length, where, means)
     conclusions = {
         Status.PROVED: "a row has the same bits under each of these plans, so they do not depend on M and N",
         Status.REFUTED: "the bits of a row depend on the plan that is chosen",
     }
     conclusion = conclusions.get(status, "whether the bits of a row depend on the plan is not settled")
-    seconds, reason = time.monotonic() - started, done[-1].answer.reason
+    seconds, reason = worked() - started, done[-1].answer.reason
     return PlanCheck("batch-invariance", tuple(plans), length, status, conclusion, done, seconds, reason)
 
 

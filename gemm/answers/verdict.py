@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +15,7 @@ from mmaproof.smt.proving.decide import decide
 from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.verdict import Model, Status, Verdict
+from mmaproof.smt.solving.work import worked
 from mmaproof.verification.means import Means
 
 ROUNDS = 64
@@ -61,15 +61,15 @@ class Asked:
     """Proves lemmas one after the other, within the limits of one answer."""
 
     def __init__(self, means: Means) -> None:
-        self.means = means
+        self.means = means.begun()
         self.lemmas: list[LemmaVerdict] = []
         self._proved: dict[str, Verdict[Model]] = {}
-        self._started = time.monotonic()
+        self._started = worked()
 
     @property
     def left(self) -> Limits:
         """The rest of the limits."""
-        return self.means.limits.after(time.monotonic() - self._started, "earlier questions")
+        return self.means.limits.after(worked() - self._started, "earlier questions")
 
     def prove(self, lemma: Lemma) -> Verdict[Model]:
         """Decide a lemma whose assumption is known to be satisfiable, once for each name.

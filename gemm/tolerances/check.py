@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -25,6 +24,7 @@ from mmaproof.properties.preconditions import Conditions, Precondition, precondi
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
+from mmaproof.smt.solving.work import worked
 from mmaproof.verification.check import WORDS
 from mmaproof.verification.compare import DEFAULT_BUDGET, DEFAULT_LIMITS
 from mmaproof.verification.means import Means
@@ -101,10 +101,10 @@ def check_algorithm(
     for name, given in {"k": k is not None, "where": bool(meant), "below": below is not None}.items():
         if given and question not in _TAKES[name]:
             raise InputError(f"--{name} means nothing to {question}: it is for {', '.join(_TAKES[name])}")
-    started = time.monotonic()
+    started = worked()
     asked = Asked(Means(Solving.of(solver), Limits.of(limits), budget, seed, SIMPLIFIED))
     finding = _answer(question, plan, k, meant, below, asked)
-    return GemmCheck(question, plan, tuple(meant), finding, time.monotonic() - started)
+    return GemmCheck(question, plan, tuple(meant), finding, worked() - started)
 
 
 def _answer(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -25,6 +24,7 @@ from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.store import Store
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.smt.solving.work import worked
 
 LIMITS = Limits(seconds=120, memory_bytes=4 << 30)
 STORE_VARIABLE = "MMAPROOF_STORE"
@@ -98,21 +98,21 @@ def _questions(schedule: Schedule) -> Iterator[tuple[str, Callable[[Solving | No
 
 
 def _decided(lemmas: Sequence[Lemma], solving: Solving | None, limits: Limits) -> LossProof:
-    started, left = time.monotonic(), limits
+    started, left = worked(), limits
     means = Solving.of(default_solving() if solving is None else solving)
     found: list[LemmaVerdict] = []
     for lemma in lemmas:
-        began = time.monotonic()
+        began = worked()
         verdict = LemmaVerdict.of(lemma.name, decide(lemma, means.ask, left))
-        left = left.after(time.monotonic() - began, "lemmas")
+        left = left.after(worked() - began, "lemmas")
         found.append(verdict)
         if verdict.status is not Status.PROVED:
-            seconds = time.monotonic() - started
+            seconds = worked() - started
             why = verdict.reason or verdict.status.value
             text = f"the lemma {lemma.name!r} is not proved: {why}"
             return LossProof(False, text, seconds, tuple(found), verdict.status is Status.UNKNOWN)
     solvers = ", ".join(sorted({str(x.solver) for x in found if x.solver is not None}))
-    return LossProof(True, f"{len(found)} lemmas proved by {solvers}", time.monotonic() - started, tuple(found))
+    return LossProof(True, f"{len(found)} lemmas proved by {solvers}", worked() - started, tuple(found))
 
 
 def default_solving() -> Solving:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +15,7 @@ from mmaproof.designs.parameters import DEFINITIONS, parse_parameter
 from mmaproof.generators.identify.behaviour import Behaviour
 from mmaproof.generators.identify.evidence import Evidence
 from mmaproof.generators.identify.space import GROUPS, MAKE_UP, STRUCTURE, Axes, Interface, variants
+from mmaproof.smt.solving.work import Until
 
 STARTS = 5
 """Known units from which the search goes on, the best first."""
@@ -37,7 +37,7 @@ class Fit:
 
     evidence: Evidence
     axes: Axes
-    deadline: float
+    until: Until
     tried: dict[Behaviour, None] = field(default_factory=dict)
     wide: bool = False
 
@@ -198,7 +198,7 @@ class Fit:
 
     def is_late(self) -> bool:
         """Return whether the time is over."""
-        return time.monotonic() > self.deadline
+        return self.until.left <= 0
 
 
 def _most_promising(reached: Mapping[int, tuple[float, Behaviour]]) -> list[int]:

@@ -32,6 +32,7 @@ from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.smt.solving.work import Until
 from mmaproof.verification.compare import compare
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 
@@ -88,8 +89,7 @@ class Identifier:
         self.oracle, self.axes, self.seed = oracle, axes, seed
         self.solving = Solving.of(solver)
         self.interface = oracle.interface
-        self.started = time.monotonic()
-        self.deadline = self.started + seconds
+        self.started, self.until = time.monotonic(), Until.after(seconds)
         self.reserved = max((1 - PROOF_SHARE) * seconds, min(REPORT_SECONDS, seconds / 2))
         self.rng = np.random.default_rng(seed)
         self.proofs, self.validation = proofs, validation
@@ -109,7 +109,7 @@ class Identifier:
             if not len(batch):
                 raise TargetUnavailable(self.oracle.problem or f"{self.oracle.target.name} answered nothing")
             evidence = Evidence(self.interface, batch, d, probes.kinds[: len(batch)])
-        fit = Fit(evidence, self.axes, self.deadline - min(self.reserved, REPORT_SECONDS))
+        fit = Fit(evidence, self.axes, self.until.before(min(self.reserved, REPORT_SECONDS)))
         starts = fit.ranked(known_behaviours(self.interface))
         best = self._fitting(fit, starts[:STARTS], ask=recorded is None)
         for _ in range(2 * MOST_BATCHES):
@@ -305,17 +305,17 @@ class Identifier:
         A slow unit is asked as many as it answers in the time that there is. Rows are drawn and compared some at a
         time. What the unit is asked here is not counted.
         """
-        design, began = self.interface.design(best), time.monotonic()
-        wanted, until = VALIDATION, began + min(SLOW, (self.deadline - began) / 2)
+        design = self.interface.design(best)
+        wanted, until = VALIDATION, Until.after(min(SLOW, self.until.left / 2))
         if self.validation is not None:
-            wanted, until = self.validation, self.deadline
+            wanted, until = self.validation, self.until
         most = max(VALIDATION // len(DISTRIBUTIONS), min(wanted // len(DISTRIBUTIONS), PRODUCTS_AT_ONCE // design.k))
         asked = replace(self.oracle)
         share = wanted // len(DISTRIBUTIONS)
         allowed = _rows_of_ladders(asked)
         drawn = ladders(design, most=share if allowed is None else min(allowed, share)).batch
         self.validated, names = 0, itertools.cycle(DISTRIBUTIONS)
-        while self.validated < wanted and (left := until - time.monotonic()) > 0:
+        while self.validated < wanted and (left := until.left) > 0:
             if not len(drawn):
                 drawn = draw(next(names), design, most, self.interface.k, self.rng)
             rows = min(wanted - self.validated, most, max(int(asked.rate * left), 1))
@@ -390,8 +390,7 @@ class Identifier:
 
     def _relate(self, first: Behaviour, second: Behaviour) -> Operands | None:
         """Find out whether two designs are equal, and remember it; return operands on which they differ, if any."""
-        pair, began = frozenset((first, second)), time.monotonic()
-        left = self.deadline - self.reserved - began
+        pair, left = frozenset((first, second)), self.until.left - self.reserved
         if pair in self._related or left <= 0:
             return None
         limits = Limits(min(PROOF_SECONDS, left), 4 << 30)

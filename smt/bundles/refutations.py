@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -14,6 +13,7 @@ from mmaproof.smt.solving.lrat import Refutation
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.refuting import NotRefutedError, Refuter
 from mmaproof.smt.solving.verdict import Outcome
+from mmaproof.smt.solving.work import worked
 
 BEFORE_TRYING = 3.0
 """Seconds in which a SAT solver refutes a lemma of few bits, before all values are tried."""
@@ -29,7 +29,7 @@ class Refutations:
 
     refuter: Refuter
     limits: Limits
-    _started: float = field(default_factory=time.monotonic)
+    _started: float = field(default_factory=worked)
     _known: dict[str, Refutation] = field(default_factory=dict)
 
     def of(self, query: Query, seconds: float | None = None) -> tuple[Asserted, Refutation]:
@@ -42,7 +42,7 @@ class Refutations:
             raise NotRefutedError(f"a bundle has no {found[0]}")
         encoded, key = encode_all(query), up_to_names(query)
         if key not in self._known:
-            left = self.limits.after(time.monotonic() - self._started, "earlier lemmas")
+            left = self.limits.after(worked() - self._started, "earlier lemmas")
             if seconds is not None:
                 left = Limits(max(min(left.seconds, seconds), LEAST_SECONDS), left.memory_bytes)
             self._known[key] = self._refuted(query, encoded, left)
@@ -57,7 +57,7 @@ class Refutations:
         """Return the refutation that a SAT solver finds, or ``TRIED`` where that takes long and all values are few."""
         read = {abs(x) for clause in encoded.clauses for x in clause}
         few = sum(abs(x) in read for word in encoded.symbols.values() for x in word) <= MOST_BITS
-        started = time.monotonic()
+        started = worked()
         try:
             first = Limits(min(limits.seconds, BEFORE_TRYING), limits.memory_bytes) if few else limits
             return self.refuter.refute(encoded.clauses, first)
@@ -67,4 +67,4 @@ class Refutations:
         tried = try_all_values(query)
         if tried is not None and tried.outcome is Outcome.UNSAT:
             return TRIED
-        return self.refuter.refute(encoded.clauses, limits.after(time.monotonic() - started, "trying all values"))
+        return self.refuter.refute(encoded.clauses, limits.after(worked() - started, "trying all values"))

@@ -37,6 +37,10 @@ PANEL_BYTES = 32 << 10
 WIDEST_PANEL = 128
 UNPACKED_BYTES = 16 << 20
 """What the unpacked operands of some instructions take, so that more of them are not unpacked at once."""
+FEW_ROWS = 4
+"""Rows of A that read a panel of B so seldom that it need not be in the nearest cache: one panel has all columns."""
+FEW_ROWS_BYTES = 1 << 20
+"""What the unpacked operands take then: they stay in the second-level cache."""
 RUN_ROWS = 64
 """Rows of A that one of the two kernels computes together."""
 
@@ -211,8 +215,7 @@ def is_special(fmt: Format, patterns: Patterns) -> npt.NDArray[np.bool_]:
     elif fmt.specials is Specials.FNUZ:
         found = patterns == first
     else:
-        magnitude = (1 << (fmt.exponent_bits + fmt.fraction_bits + fmt.ignored_bits)) - 1
-        found = (patterns & patterns.dtype.type(magnitude)) >= first
+        found = (patterns & patterns.dtype.type(_magnitude(fmt))) >= first
     return found
 
 
@@ -236,7 +239,7 @@ def multiply_natively(design: Design, given: Matrices, jobs: int = 1) -> Pattern
         while m and n and first < len(starts):
             alone = not design.chain.keeps_infinities or (design.c_format is not design.d_format and not first)
             last = first + 1 if alone else len(starts)
-            _accumulate(of_step, whole, starts[first:last], (c, d), jobs, run)
+            _accumulate(of_step, whole, starts[first:last], (c, d), m, jobs, run)
             of_step, c, first = continued(design), d, last
             if not design.chain.keeps_infinities and first < len(starts):
                 was_infinite |= is_infinite(design.d_format, d)
@@ -273,23 +276,32 @@ def _filled(design: Design, given: Matrices) -> Matrices:
 
 
 def _accumulate(
-    design: Design, given: Matrices, starts: Sequence[int], c_and_d: tuple[Patterns, Patterns], jobs: int, run: Run
+    design: Design,
+    given: Matrices,
+    starts: Sequence[int],
+    c_and_d: tuple[Patterns, Patterns],
+    m: int,
+    jobs: int,
+    run: Run,
 ) -> None:
-    """Add the instructions at ``starts`` to c, and store the result in d. For several of them, c is d."""
+    """Add the instructions at ``starts`` to the first m rows of c, and store them in d. For several, c is d."""
     d = c_and_d[1]
     first = 0
     while first < len(starts):
         kernels = [panel_kernel(design, has_specials(design))]
         per_instruction = d.shape[0] // kernels[0].lanes * kernels[0].bytes_a + d.shape[1] * kernels[0].bytes_b
-        chunk = starts[first : first + max(UNPACKED_BYTES // per_instruction, 1)]
+        at_once = FEW_ROWS_BYTES if m <= FEW_ROWS else UNPACKED_BYTES
+        chunk = starts[first : first + max(at_once // per_instruction, 1)]
         special_rows, special_columns = _specials(design, given, chunk)
         if special_rows.any() or special_columns.any():
             kernels.append(panel_kernel(design, False))
         panel = min(kernel.panel for kernel in kernels)  # what one of them leaves is what the other one takes
+        if m <= FEW_ROWS and jobs == 1:
+            panel = d.shape[1]
         for kernel in kernels:
             unpacked = _unpack(kernel, design, given, chunk, panel, run)
             general = len(kernels) > 1 and kernel is kernels[1]
-            tasks = _tasks(panel, special_rows, special_columns, general, jobs)
+            tasks = _tasks(panel, special_rows[:m], special_columns, general, jobs)
             list(run(partial(_multiply, kernel, unpacked, c_and_d), tasks))
         first += len(chunk)
 
@@ -299,12 +311,23 @@ def _specials(
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
     """Return which rows of A and which columns of B have infinities or NaNs, or such scales, in these instructions."""
     ks, blocks = _parts(design, starts)
-    rows = np.any(is_special(design.a_format, given.a[:, ks]), axis=1)
-    columns = np.any(is_special(design.b_format, given.b[ks]), axis=0)
+    rows = _has_special(design.a_format, given.a[:, ks], axis=1)
+    columns = _has_special(design.b_format, given.b[ks], axis=0)
     if design.scale_format is not None and given.scale_a is not None and given.scale_b is not None:
-        rows |= np.any(is_special(design.scale_format, given.scale_a[:, blocks]), axis=1)
-        columns |= np.any(is_special(design.scale_format, given.scale_b[blocks]), axis=0)
+        rows |= _has_special(design.scale_format, given.scale_a[:, blocks], axis=1)
+        columns |= _has_special(design.scale_format, given.scale_b[blocks], axis=0)
     return rows, columns
+
+
+def _has_special(fmt: Format, patterns: Patterns, axis: int) -> npt.NDArray[np.bool_]:
+    """Return which rows (axis 1) or columns (axis 0) have an infinity or a NaN."""
+    if fmt.specials is Specials.FNUZ or not patterns.shape[axis]:
+        return np.any(is_special(fmt, patterns), axis=axis)
+    return is_special(fmt, (patterns & patterns.dtype.type(_magnitude(fmt))).max(axis=axis))
+
+
+def _magnitude(fmt: Format) -> int:
+    return (1 << (fmt.exponent_bits + fmt.fraction_bits + fmt.ignored_bits)) - 1
 
 
 def _parts(design: Design, starts: Sequence[int]) -> tuple[slice, slice]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import assert_never
@@ -17,6 +16,7 @@ from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
 from mmaproof.smt.solving.prove import Ask
 from mmaproof.smt.solving.refuting import NotRefutedError
 from mmaproof.smt.solving.verdict import Outcome, Reply, Status, by_whom
+from mmaproof.smt.solving.work import worked
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class Lemmas:
             return None
 
     def _left(self) -> Limits:
-        return self._limits.after(time.monotonic() - self._started, "earlier lemmas")
+        return self._limits.after(worked() - self._started, "earlier lemmas")
 
     def _answer(self, stated: Stated, seconds: float, widened: int = 0) -> Reply:
         left = self._left()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
@@ -14,6 +13,7 @@ from mmaproof.smt.proving.lemma import Formula, Lemma
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.prove import Ask, prove
 from mmaproof.smt.solving.verdict import Model, Reply, Verdict
+from mmaproof.smt.solving.work import worked
 
 
 class Statement(Protocol):
@@ -32,7 +32,7 @@ def decide(statement: Statement, ask: Ask, limits: Limits, *, precondition_met: 
 
     Raises what ``prove`` raises.
     """
-    started = time.monotonic()
+    started = worked()
     formula = statement.formula
     who = statement.name if isinstance(statement, Lemma) else "the question in one piece"
 
@@ -48,7 +48,7 @@ def decide(statement: Statement, ask: Ask, limits: Limits, *, precondition_met: 
         environment=formula.environment,
         confirm=statement.confirm,
         ask=kept,
-        limits=limits.after(time.monotonic() - started, "the formula"),
+        limits=limits.after(worked() - started, "the formula"),
         precondition_witnessed=precondition_met,
     )
-    return replace(verdict, seconds=time.monotonic() - started)
+    return replace(verdict, seconds=worked() - started)

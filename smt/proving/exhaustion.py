@@ -7,7 +7,6 @@ which takes a tenth of a second here. Only bits that the query depends on are co
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
@@ -29,6 +28,7 @@ from mmaproof.smt.solving.query import SYMBOL, Query
 from mmaproof.smt.solving.smtlib import to_smtlib
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Outcome, Reply, SolverIdentity
+from mmaproof.smt.solving.work import worked
 
 MOST_BITS: Final = 24
 MOST_WORK: Final = 1 << 32
@@ -68,7 +68,7 @@ def try_all_values(
     query: Query, most_bits: int = MOST_BITS, most_work: int = MOST_WORK, most_gates: int = MOST_GATES
 ) -> Reply | None:
     """Answer a query by trying all values, as ``decide_by_exhaustion`` does."""
-    started = time.monotonic()
+    started = worked()
     bits = _bits_at_most(query)
     # of more bits, what few gates decide before any value is tried
     gates = CountedGates(min(most_gates, most_work >> max(0, bits - 6) if bits <= most_bits else FEW_GATES))
@@ -90,7 +90,7 @@ def try_all_values(
         outcome = Outcome.SAT
         if not query.evaluate(model):
             raise WitnessDoesNotReplay(model, to_smtlib(query))
-    seconds = time.monotonic() - started
+    seconds = worked() - started
     return Reply(outcome, exhaustion(), seconds, model, solver_seconds=seconds)
 
 
@@ -106,7 +106,7 @@ def small_ones_first(solving: Solving, of_solvers: Ask | None = None) -> Ask:
     of_solvers = solving.ask if of_solvers is None else of_solvers
 
     def ask(formula: FNode, symbols: Sequence[FNode], /, *, limits: Limits) -> Reply:
-        started = time.monotonic()
+        started = worked()
         query = Query.of(formula)
         tried = try_all_values(query, most_work=CHEAP_WORK, most_gates=CHEAP_GATES)
         if tried is None and _bits_at_most(query) <= MOST_BITS and limits.seconds > EASY_SECONDS:
@@ -117,8 +117,8 @@ def small_ones_first(solving: Solving, of_solvers: Ask | None = None) -> Ask:
         if tried is not None and tried.outcome is Outcome.UNSAT and solving.certify is Certify.SOLVER:
             second = enumerate_words(query)
             if second is not None:
-                return replace(certified(query, tried, second), seconds=time.monotonic() - started)
-        left = limits.after(time.monotonic() - started, "trying all values")
+                return replace(certified(query, tried, second), seconds=worked() - started)
+        left = limits.after(worked() - started, "trying all values")
         if tried is None:
             return of_solvers(formula, symbols, limits=left)
         if tried.outcome is Outcome.UNSAT and solving.certify is not None:

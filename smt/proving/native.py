@@ -26,7 +26,6 @@ within these intervals, both products are that number. No product is left to a s
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -51,6 +50,7 @@ from mmaproof.smt.semantics.unpack import unpack
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.prove import Ask
 from mmaproof.smt.solving.verdict import Cause, Status, combine
+from mmaproof.smt.solving.work import worked
 
 Interval = tuple[int, int]
 """The least and the largest number."""
@@ -98,7 +98,7 @@ def prove_graph(
     ``not_proved`` is called with each claim about a place that is not proved, as a claim about operands alone. Operands
     that violate it are worth a try on the graph. It raises RefutedError, which is passed on, to end the proof.
     """
-    started = time.monotonic()
+    started = worked()
     lemmas = Lemmas(ask, limits, started, environment)
     cuts = CutVariables(lemmas, samples, environment)
     terms = CutTerms(recorded.places, cuts, environment, not_proved)
@@ -114,7 +114,7 @@ def prove_graph(
     return NativeStages(
         proved,
         lemmas.found(),
-        time.monotonic() - started,
+        worked() - started,
         reason,
         failed=(*terms.failed, *terms.undefined),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -23,6 +22,7 @@ from mmaproof.smt.proving.net_sweep import NetSweep
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.prove import Ask
 from mmaproof.smt.solving.verdict import Cause, Status, combine
+from mmaproof.smt.solving.work import worked
 
 CLAIM_SECONDS = 60.0
 CLAIM_WIDENINGS = 12
@@ -60,7 +60,7 @@ def prove_netlist(
     is that of results. The ``rows``
     are operands that meet the precondition.
     """
-    started = time.monotonic()
+    started = worked()
     if not rows:
         return NetlistProof(False, (), 0.0, Cause.SOLVER_ERROR.reason("no sample meets the precondition"))
     columns = Columns(rows)
@@ -98,5 +98,5 @@ def prove_netlist(
     matched = tuple(x for s in sweeps for x in s.matched)
     unmatched = tuple(x for s in sweeps for x in s.unmatched)
     lead = "" if proved else "; ".join(s.lead() for s in sweeps)
-    seconds = time.monotonic() - started
+    seconds = worked() - started
     return NetlistProof(proved, lemmas.found(), seconds, reason, theorem, compose, matched, unmatched, lead)

@@ -22,7 +22,6 @@ the claim had no variables left, so witnesses are not looked for here.
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -53,6 +52,7 @@ from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.operators import TRUTH
 from mmaproof.smt.solving.prove import Ask
 from mmaproof.smt.solving.verdict import Cause, Status, combine
+from mmaproof.smt.solving.work import worked
 
 CANDIDATES = 3
 """Earlier signals with which a signal is compared."""
@@ -85,7 +85,7 @@ def prove_by_stages(
     ``results`` is their relation. The theorem is that nothing satisfies ``root``, by default the counterexamples of
     ``question``. Where a kernel cannot join the lemmas, there is none, and laws of any number of operands are trusted.
     """
-    started = time.monotonic()
+    started = worked()
     if not samples.rows:
         return StagedProof(False, (), 0.0, Cause.SOLVER_ERROR.reason("no sample meets the precondition"))
     lemmas = Lemmas(ask, limits, started, question.environment)
@@ -107,8 +107,8 @@ def prove_by_stages(
             proved = combine([Status.PROVED, *statuses]) is Status.PROVED
     except OutOfTimeError:
         reason = Cause.TIMEOUT.reason(f"no staged proof within {limits}")
-        return StagedProof(False, lemmas.found(), time.monotonic() - started, reason)
-    return StagedProof(proved, lemmas.found(), time.monotonic() - started, theorem=theorem, argument=compose)
+        return StagedProof(False, lemmas.found(), worked() - started, reason)
+    return StagedProof(proved, lemmas.found(), worked() - started, theorem=theorem, argument=compose)
 
 
 class StagedTerms(TermsWithCuts):

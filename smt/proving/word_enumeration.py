@@ -12,7 +12,6 @@ is computed once for all blocks.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -25,6 +24,7 @@ from mmaproof.smt.solving.errors import WitnessDoesNotReplay
 from mmaproof.smt.solving.query import CONST, SYMBOL, Node, Query
 from mmaproof.smt.solving.smtlib import to_smtlib
 from mmaproof.smt.solving.verdict import Outcome, Reply, SolverIdentity
+from mmaproof.smt.solving.work import worked
 
 MOST_BITS: Final = 24
 MOST_VALUES: Final = 1 << 33
@@ -41,12 +41,12 @@ def enumerate_words(query: Query, most_values: int = MOST_VALUES) -> Reply | Non
 
     Raises ``WitnessDoesNotReplay`` if columns and integers disagree, which is an internal error.
     """
-    started = time.monotonic()
+    started = worked()
     inputs = _Inputs.of(query)
     if not _is_covered(query, inputs) or inputs.count > MOST_BITS or len(query.nodes) << inputs.count > most_values:
         return None
     number = next(_satisfying(query, inputs), None)
-    seconds = time.monotonic() - started
+    seconds = worked() - started
     if number is None:
         return Reply(Outcome.UNSAT, word_enumeration(), seconds, solver_seconds=seconds)
     model = inputs.model(number)

@@ -2,7 +2,6 @@
 
 import sys
 import threading
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -26,14 +25,15 @@ answers and ends. Tests put their own solvers here."""
 
 @dataclass
 class Attempt:
-    """A solver that works on a query until ``deadline`` (by ``time.monotonic``). ``command`` starts its process."""
+    """A solver that works on a query for N ``seconds``. ``command`` starts its process."""
 
     query: Query
     solver: SolverIdentity
     limits: Limits
-    deadline: float
+    seconds: float
     command: Sequence[str] | Kept
     _process: SolverProcess | KeptSolver | None = field(default=None, init=False)
+    _worked: float = field(default=0.0, init=False)
     _stopped: bool = field(default=False, init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
 
@@ -43,18 +43,22 @@ class Attempt:
         A time-out, an exceeded memory limit, a crash and malformed output give UNKNOWN with a reason. The process has
         ended, or is idle, when this returns. It has ended when an interrupt from the keyboard is passed on.
         """
-        started = time.monotonic()
         reply = self._reply()
-        seconds = time.monotonic() - started
         return Reply(
             reply.outcome,
             self.solver,
-            seconds,
+            max(self.worked, reply.seconds or 0.0),
             reply.model,
             reply.reason,
             reply.seconds,
             certificate=reply.certificate,
         )
+
+    @property
+    def worked(self) -> float:
+        """The seconds that the solver computed until now."""
+        with self._lock:
+            return self._worked if self._process is None else self._process.worked
 
     def stop(self) -> None:
         """End the process, even one that has not started yet. Another thread than that of ``answer`` may call it."""
@@ -66,7 +70,7 @@ class Attempt:
     def _reply(self) -> Message:
         text = self.query.text
         timeout = _unknown(Cause.TIMEOUT, f"no answer within {self.limits}")
-        if time.monotonic() >= self.deadline:
+        if self.seconds <= 0 or self.limits.has_ended:
             return timeout
         try:
             with self._started() as process:
@@ -74,7 +78,9 @@ class Attempt:
                     self._process = process
                     if self._stopped:
                         process.stop()
-                ended = process.finish(text, self.deadline - time.monotonic())
+                ended = process.finish(text, self.seconds)
+                with self._lock:
+                    self._process, self._worked = None, process.worked
                 reply = timeout if ended is None else self._checked(ended)
                 process.reusable = reply.outcome is not Outcome.UNKNOWN
         except OSError as problem:

@@ -1,6 +1,5 @@
 """Certification: a reply that a query is unsatisfiable counts only after another solver or a proof confirmed it."""
 
-import time
 from dataclasses import replace
 from enum import Enum
 from typing import assert_never
@@ -51,7 +50,7 @@ def confirmation(query: Query, first: str, certify: Certify, limits: Limits) -> 
             return certify_by_proof(query, limits)
         case Certify.SOLVER:
             second = certifiers(first, certify)[0]
-            return Attempt(query, second, limits, time.monotonic() + limits.seconds, COMMANDS[second.name]).answer()
+            return Attempt(query, second, limits, limits.seconds, COMMANDS[second.name]).answer()
         case _:
             assert_never(certify)
 

@@ -23,6 +23,7 @@ from typing import Final, Self
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.process import SPARE_CPU_SECONDS, Ended
 from mmaproof.smt.solving.protocol import Header
+from mmaproof.smt.solving.work import Clock, clock_of
 
 _MOST_IDLE: Final = 8
 _LOOK_FOR_END_SECONDS: Final = 1.0
@@ -59,6 +60,13 @@ class KeptProcess:
         for pipe in (self._query, self._answers, self._errors):
             os.set_blocking(pipe, False)
         self._numbers = count(1)
+        self.worked: Clock = lambda: 0.0
+        """the seconds that it computed for the query asked last"""
+
+    @property
+    def process_number(self) -> int:
+        """The number of the process in the system."""
+        return self._process.pid
 
     @property
     def is_well(self) -> bool:
@@ -75,12 +83,12 @@ class KeptProcess:
         return False
 
     def ask(self, text: bytes, limits: Limits, seconds: float) -> Ended | None:
-        """Send a query and wait at most N seconds for a line. None: there is none yet.
+        """Send a query and wait for a line until the process computed for N seconds. None: there is none yet.
 
         A line comes without its number, as what a process writes that ends with it. A line with another number is
         changed so that it is not a reply. Without a line this is how the process ended.
         """
-        deadline = time.monotonic() + seconds
+        self.worked, ends = clock_of(self.process_number), limits.begun_with(seconds)
         number = next(self._numbers)
         cpu_seconds = math.ceil(limits.seconds) + SPARE_CPU_SECONDS
         unsent = memoryview(Header(number, len(text), limits.memory_bytes, cpu_seconds).bytes + text)
@@ -90,7 +98,7 @@ class KeptProcess:
             ready.register(self._answers, selectors.EVENT_READ)
             ready.register(self._errors, selectors.EVENT_READ)
             while not output.endswith(b"\n"):
-                left = deadline - time.monotonic()
+                left = min(seconds - self.worked(), ends - time.monotonic())
                 if left <= 0:
                     return None
                 happened = {key.fd for key, _ in ready.select(min(left, _LOOK_FOR_END_SECONDS))}
@@ -101,9 +109,9 @@ class KeptProcess:
                 if self._errors in happened and not _append(self._errors, errors):
                     ready.unregister(self._errors)
                 if self._answers in happened and not _append(self._answers, output):
-                    return self._ended(output, errors, deadline)
+                    return self._ended(output, errors, ends)
                 if not happened and self._process.poll() is not None:
-                    return self._ended(output, errors, deadline)
+                    return self._ended(output, errors, ends)
         prefix = b"%d " % number
         if unsent or not output.startswith(prefix):
             # This is not a reply in any form.
@@ -133,10 +141,10 @@ class KeptProcess:
         for pipe in self._pipes:
             pipe.close()
 
-    def _ended(self, output: bytearray, errors: bytearray, deadline: float) -> Ended | None:
+    def _ended(self, output: bytearray, errors: bytearray, ends: float) -> Ended | None:
         """Return how it ended, once it has: its pipe is closed a little earlier."""
         try:
-            status = self._process.wait(max(0.0, deadline - time.monotonic()))
+            status = self._process.wait(max(0.0, ends - time.monotonic()))
         except subprocess.TimeoutExpired:
             return None
         while _append(self._errors, errors):
@@ -226,6 +234,7 @@ class KeptSolver:
         self._lock = threading.Lock()
         self._stopped = self._over = False
         self._process = _IDLE.take(command, solver)
+        self._process.worked = clock_of(self._process.process_number)
 
     def __enter__(self) -> Self:
         return self
@@ -249,8 +258,13 @@ class KeptSolver:
             _IDLE.drop(self._process)
 
     def finish(self, text: str, seconds: float) -> Ended | None:
-        """Send the query and wait at most N seconds for the answer or the end. None: there is neither."""
+        """Send the query and wait for the answer or the end until N seconds were computed. None: there is neither."""
         return self._process.ask(text.encode(), self._limits, seconds)
+
+    @property
+    def worked(self) -> float:
+        """The seconds that the process computed for the query."""
+        return self._process.worked()
 
     def stop(self) -> None:
         """Kill the process, unless it has left. Another thread may call it."""

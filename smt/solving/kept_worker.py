@@ -136,14 +136,14 @@ def _answer(solver: str, memory_bytes: int, text: bytes) -> bytes:
     # The limit is set only now, because a library that cannot be mapped fails with a reason that does not name memory.
     limit_memory(memory_bytes)
     query = Query.parse(text.decode())
-    started = time.perf_counter()
+    started = time.process_time()
     try:
         model = engine.decide(query)
     except GaveUpError as problem:
         detail = f"{solver} gave up: {problem}"
         return unknown(Cause.MEMORY if is_out_of_memory(detail) else Cause.SOLVER_ERROR, detail)
     outcome = Outcome.UNSAT if model is None else Outcome.SAT
-    return encode(Message(outcome, model=model, seconds=time.perf_counter() - started), query.symbols)
+    return encode(Message(outcome, model=model, seconds=time.process_time() - started), query.symbols)
 
 
 if __name__ == "__main__":

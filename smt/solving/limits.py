@@ -2,6 +2,7 @@
 
 import math
 import re
+import time
 from dataclasses import dataclass, replace
 
 from mmaproof.smt.solving.errors import LimitError
@@ -26,9 +27,10 @@ _MEMORY = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*([a-zA-Z]?)(?:i?B)?", re.ASCII)
 class Limits:
     """What one question may take.
 
-    ``seconds`` is wall-clock time and includes starting the solver. ``memory_bytes`` is the address space that a solver
-    process may use in addition to what it has when the solver is loaded (enforced on Linux). ``spent`` says what took
-    part of a longer time limit before, so that reasons can name it.
+    ``seconds`` are of computing (``work``), and include starting the solver. ``wall`` are seconds of the clock on the
+    wall for all of it, by default as many; from ``begun`` on they end at ``ends`` (by ``time.monotonic``).
+    ``memory_bytes`` is the address space that a solver process may use in addition to what it has when the solver is
+    loaded (enforced on Linux). ``spent`` says what took part of a longer limit before, so that reasons can name it.
 
     Raises ``LimitError`` when a number is not positive or is beyond ``MAX_SECONDS`` or ``MAX_MEMORY_BYTES``.
     """
@@ -36,6 +38,8 @@ class Limits:
     seconds: float
     memory_bytes: int
     spent: tuple[tuple[str, float], ...] = ()
+    wall: float | None = None
+    ends: float | None = None
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.seconds) and 0 < self.seconds <= MAX_SECONDS):
@@ -58,9 +62,24 @@ class Limits:
             raise LimitError(f"time limit {given!r} is not a number: a number of seconds, for example 30")
         return cls(float(given), MEMORY_BYTES)
 
+    def begun(self) -> "Limits":
+        """Return the limits of a question that begins now, or that has begun."""
+        if self.ends is not None:
+            return self
+        return replace(self, ends=time.monotonic() + (self.seconds if self.wall is None else self.wall))
+
+    def begun_with(self, seconds: float) -> float:
+        """Return when a part that may compute for N seconds ends by the clock: with the whole, if that began."""
+        return time.monotonic() + seconds if self.ends is None else self.ends
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the time by the clock on the wall is over."""
+        return self.ends is not None and time.monotonic() >= self.ends
+
     def after(self, seconds: float, what: str) -> "Limits":
         """Return what is left after ``what`` took N seconds. At least ``LEAST_SECONDS`` are left."""
-        left = min(self.seconds, max(self.seconds - seconds, LEAST_SECONDS))
+        left = LEAST_SECONDS if self.has_ended else min(self.seconds, max(self.seconds - seconds, LEAST_SECONDS))
         spent = dict(self.spent)
         spent[what] = spent.get(what, 0.0) + self.seconds - left
         return replace(self, seconds=left, spent=tuple(spent.items()))

@@ -1,6 +1,5 @@
 """Which solvers work on a query, and the race between them."""
 
-import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
@@ -26,12 +25,12 @@ def racers(first: str, jobs: int) -> tuple[SolverIdentity, ...]:
 class Race:
     """Solvers that race for one query. The first reply that is sat or unsat wins, and the others are ended.
 
-    ``deadline`` is a time of ``time.monotonic``.
+    Each may compute for N ``seconds``.
     """
 
-    def __init__(self, query: Query, solvers: Sequence[SolverIdentity], limits: Limits, deadline: float) -> None:
-        self.query = query
-        self._attempts = [Attempt(query, solver, limits, deadline, COMMANDS[solver.name]) for solver in solvers]
+    def __init__(self, query: Query, solvers: Sequence[SolverIdentity], limits: Limits, seconds: float) -> None:
+        self.query, self._limits = query, limits
+        self._attempts = [Attempt(query, solver, limits, seconds, COMMANDS[solver.name]) for solver in solvers]
 
     def run(self) -> Reply:
         """Return the first reply that is sat or unsat. If there is none, return UNKNOWN with each solver's reason.
@@ -43,7 +42,6 @@ class Race:
         """
         if len(self._attempts) == 1:
             return self._attempts[0].answer()
-        started = time.monotonic()
         # The pool ends after all attempts: none still uses its process then.
         with ThreadPoolExecutor(len(self._attempts)) as pool:
             try:
@@ -54,7 +52,17 @@ class Race:
                 self.stop()
         answers = [x.result() for x in asked]
         require_agreement(self.query, answers)
-        return _all_unknown(answers, time.monotonic() - started) if winner is None else winner
+        return _all_unknown(answers) if winner is None else winner
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the time by the clock on the wall is over."""
+        return self._limits.has_ended
+
+    @property
+    def worked(self) -> float:
+        """The seconds that a solver computed until now, the most of any."""
+        return max(x.worked for x in self._attempts)
 
     def stop(self) -> None:
         """End all solvers, even before they start. Another thread than that of ``run`` may call it."""
@@ -70,6 +78,6 @@ class Race:
             attempt.stop()
 
 
-def _all_unknown(answers: Sequence[Reply], seconds: float) -> Reply:
+def _all_unknown(answers: Sequence[Reply]) -> Reply:
     reason = "; ".join(f"{answer.reason} ({answer.solver.name})" for answer in answers)
-    return Reply(Outcome.UNKNOWN, answers[0].solver, seconds, reason=reason)
+    return Reply(Outcome.UNKNOWN, answers[0].solver, max(x.seconds for x in answers), reason=reason)

@@ -5,6 +5,7 @@ import math
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -13,8 +14,10 @@ from typing import Final, Self
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.protocol import is_out_of_memory
 from mmaproof.smt.solving.verdict import Cause
+from mmaproof.smt.solving.work import clock_of
 
-# The parent ends a process by the clock. The limit of CPU time is for a process that nobody watches any more.
+_LOOK_SECONDS: Final = 0.1
+# The parent ends a process. The limit of CPU time is for a process that nobody watches any more.
 SPARE_CPU_SECONDS: Final = 5
 _SENT_BY_OTHERS: Final = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT})
 
@@ -37,6 +40,7 @@ class SolverProcess:
 
     def __init__(self, command: Sequence[str], solver: str, limits: Limits) -> None:
         self.reusable = False
+        self._limits = limits
         cpu_seconds = math.ceil(limits.seconds) + SPARE_CPU_SECONDS
         self._process = subprocess.Popen(
             [*command, solver, str(limits.memory_bytes), str(cpu_seconds), str(os.getpid())],
@@ -45,6 +49,7 @@ class SolverProcess:
             stderr=subprocess.PIPE,
             start_new_session=True,
         )
+        self._worked = clock_of(self._process.pid)
 
     def __enter__(self) -> Self:
         return self
@@ -63,12 +68,23 @@ class SolverProcess:
                 pipe.close()
 
     def finish(self, text: str, seconds: float) -> Ended | None:
-        """Send the query and wait at most N seconds for the end. Return None if the process still runs."""
-        try:
-            output, errors = self._process.communicate(text.encode(), timeout=max(0.0, seconds))
-        except subprocess.TimeoutExpired:
-            return None
-        return Ended(self._process.returncode, output, errors)
+        """Send the query and wait for the end until N seconds were computed. Return None if the process still runs."""
+        ends, given = self._limits.begun_with(seconds), text.encode() or None
+        while True:
+            left = max(0.0, min(seconds - self._worked(), ends - time.monotonic()))
+            try:
+                output, errors = self._process.communicate(given, timeout=min(left, _LOOK_SECONDS))
+            except subprocess.TimeoutExpired:
+                given = None
+                if left == 0.0:
+                    return None
+            else:
+                return Ended(self._process.returncode, output, errors)
+
+    @property
+    def worked(self) -> float:
+        """The seconds that the process computed."""
+        return self._worked()
 
     def stop(self) -> None:
         """Kill the whole group of the process and wait for its end. It does nothing after the end."""

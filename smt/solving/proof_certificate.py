@@ -7,7 +7,6 @@ which write the clauses, and ``drup``, which checks the proof.
 import hashlib
 import importlib.util
 import sys
-import time
 from pathlib import Path
 from typing import Final
 
@@ -47,10 +46,9 @@ def certify_by_proof(query: Query, limits: Limits, *, keep: Path | None = None) 
 
     Raises ``SolverNotInstalledError``, and ``OSError`` if the folder cannot be made.
     """
-    started = time.monotonic()
     prover = require_prover()
     stem = ""
     if keep is not None:
         keep.mkdir(parents=True, exist_ok=True)
         stem = str(keep.absolute() / hashlib.sha256(query.text.encode()).hexdigest()[:16])
-    return Attempt(query, prover, limits, started + limits.seconds, (*_WORKER, stem)).answer()
+    return Attempt(query, prover, limits, limits.seconds, (*_WORKER, stem)).answer()

@@ -39,12 +39,12 @@ def _answer(stem: str, memory_bytes: int) -> bytes:
     # The limit is set only now; ``kept_worker`` says why.
     limit_memory(memory_bytes)
     query = Query.parse(sys.stdin.buffer.read().decode())
-    started = time.perf_counter()
+    started = time.process_time()
     encoded = cnf.encode(query)
     with Solver(name=SAT_SOLVER, bootstrap_with=encoded.clauses, with_proof=True) as solver:
         if solver.solve():
             model = encoded.model(solver.get_model())
-            return encode(Message(Outcome.SAT, model=model, seconds=time.perf_counter() - started), query.symbols)
+            return encode(Message(Outcome.SAT, model=model, seconds=time.process_time() - started), query.symbols)
         proof = "\n".join((*solver.get_proof(), ""))
     clauses = encoded.dimacs()
     if stem:
@@ -52,7 +52,7 @@ def _answer(stem: str, memory_bytes: int) -> bytes:
         Path(f"{stem}.drat").write_text(proof, encoding="ascii")
     check_refutation(encoded.clauses, parse_proof(proof))
     certificate = hashlib.sha256((clauses + proof).encode("ascii")).hexdigest()
-    found = Message(Outcome.UNSAT, seconds=time.perf_counter() - started, certificate=certificate)
+    found = Message(Outcome.UNSAT, seconds=time.process_time() - started, certificate=certificate)
     return encode(found, query.symbols)
 
 

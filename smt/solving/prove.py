@@ -1,6 +1,5 @@
 """From a claim to a verdict: whether the precondition can be met, and whether a witness violates the claim."""
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, assert_never
 
@@ -13,6 +12,7 @@ from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.smtlib import to_smtlib
 from mmaproof.smt.solving.verdict import Cause, Model, Outcome, Reply, SolverIdentity, Status, Verdict
+from mmaproof.smt.solving.work import worked
 
 
 class Ask(Protocol):
@@ -48,15 +48,15 @@ def prove(
     Raises ``WitnessDoesNotReplay`` if ``confirm`` returns False though there is no such variable, and what ``ask``
     raises.
     """
-    started = time.monotonic()
+    started = worked()
     violation = violation_of(claim, precondition, default_environment() if environment is None else environment)
     answer = ask(violation, symbols, limits=limits)
     if answer.model is not None and not confirm(answer.model):
         others = sorted(set(Query.of(violation).symbols) - {x.symbol_name() for x in symbols})
         if others:
-            return _unknown(Cause.UNDEFINED.reason(_needed(others)), time.monotonic() - started, answer.solver)
+            return _unknown(Cause.UNDEFINED.reason(_needed(others)), worked() - started, answer.solver)
         raise WitnessDoesNotReplay(answer.model, to_smtlib(Query.of(violation)))
-    seconds = time.monotonic() - started
+    seconds = worked() - started
     match answer.outcome:
         case Outcome.UNKNOWN:
             return _unknown(answer.reason, seconds, answer.solver)
@@ -78,12 +78,12 @@ def violation_of(claim: FNode, precondition: FNode | None, environment: Environm
 
 def _met(precondition: FNode, proof: Reply, started: float, ask: Ask, limits: Limits) -> Verdict[Model]:
     """Return the verdict on a claim that nothing violates: PROVED if something meets its precondition, else VACUOUS."""
-    spent = time.monotonic() - started
+    spent = worked() - started
     left = limits.after(spent, "the claim")
     if spent >= limits.seconds:
         return _unknown(Cause.TIMEOUT.reason(f"no answer within {left}"), spent, proof.solver)
     answer = ask(precondition, (), limits=left)
-    seconds = time.monotonic() - started
+    seconds = worked() - started
     match answer.outcome:
         case Outcome.UNKNOWN:
             return _unknown(f"{answer.reason} (is the precondition satisfiable?)", seconds, answer.solver)

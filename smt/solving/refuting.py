@@ -15,6 +15,7 @@ from typing import Final, Self
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.lrat import Refutation
 from mmaproof.smt.solving.proof_certificate import require_prover
+from mmaproof.smt.solving.work import Clock, add_work, clock_of
 
 # ``process`` explains -P.
 _WORKER: Final = (sys.executable, "-P", "-m", "mmaproof.smt.solving.refuting_worker")
@@ -48,28 +49,31 @@ class Refuter:
         if self._process is None:
             self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         text = json.dumps(list(map(list, clauses)), separators=(",", ":")).encode() + b"\n"
+        clock = clock_of(self._process.pid)
         try:
-            line = self._exchange(self._process, text, time.monotonic() + limits.seconds)
+            line = self._exchange(self._process, text, limits, clock)
         except BaseException:
             self._stop()
             raise
+        finally:
+            add_work(clock())
         found = json.loads(line)
         if "problem" in found:
             raise NotRefutedError(str(found["problem"]))
         steps = tuple((number, tuple(literals), tuple(hints)) for number, literals, hints in found["steps"])
         return Refutation(tuple(map(tuple, found["clauses"])), steps)
 
-    def _exchange(self, process: subprocess.Popen[bytes], text: bytes, deadline: float) -> bytes:
+    def _exchange(self, process: subprocess.Popen[bytes], text: bytes, limits: Limits, clock: Clock) -> bytes:
         """Send a line and return the line that answers it."""
         if process.stdin is None or process.stdout is None:
             raise NotRefutedError("the process of the SAT solver has no pipes")
-        answer = bytearray()
+        answer, ends = bytearray(), limits.begun_with(limits.seconds)
         with selectors.DefaultSelector() as ready:
             ready.register(process.stdin, selectors.EVENT_WRITE)
             ready.register(process.stdout, selectors.EVENT_READ)
             os.set_blocking(process.stdin.fileno(), False)
             while not answer.endswith(b"\n"):
-                left = deadline - time.monotonic()
+                left = min(limits.seconds - clock(), ends - time.monotonic())
                 if left <= 0:
                     raise NotRefutedError("no refutation within the time limit")
                 for key, _ in ready.select(left):

@@ -6,16 +6,20 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pysmt.fnode import FNode
 
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.portfolio import Race
 from mmaproof.smt.solving.verdict import Outcome, Reply
+from mmaproof.smt.solving.work import add_work
 
 if TYPE_CHECKING:
     from mmaproof.smt.solving.solving import Solving
+
+
+_LOOK_SECONDS: Final = 0.02
 
 
 class Overtaken(Exception):  # noqa: N818  (it is not an error)
@@ -53,8 +57,12 @@ class Rival:
         return self._reply.exception() is not None or self._reply.result().outcome is not Outcome.UNKNOWN
 
     def wait(self, seconds: float) -> bool:
-        """Wait at most N seconds for the end of the solvers. Return whether there is an answer."""
-        wait([self._reply], seconds)
+        """Wait for the end of the solvers until they computed for N seconds more. Return whether there is an answer."""
+        began = self._race.worked
+        while self._race.worked - began < seconds and not self._race.has_ended:
+            if wait([self._reply], _LOOK_SECONDS).done:
+                break
+        add_work(self._race.worked - began)
         return self.has_answer
 
     def ask(self, formula: FNode, symbols: Sequence[FNode], /, *, limits: Limits) -> Reply:
@@ -66,7 +74,11 @@ class Rival:
 
         Raises what ``Race.run`` raises.
         """
-        return self._reply.result()
+        began = self._race.worked
+        try:
+            return self._reply.result()
+        finally:
+            add_work(self._race.worked - began)
 
     @contextlib.contextmanager
     def interrupting(self, stop: Callable[[], None]) -> Iterator[None]:
@@ -107,7 +119,10 @@ def run_beside(race: Race, rivals: Sequence[Rival]) -> Reply:
     with contextlib.ExitStack() as stack:
         for rival in rivals:
             stack.enter_context(rival.interrupting(race.stop))
-        reply = race.run()
+        try:
+            reply = race.run()
+        finally:
+            add_work(race.worked)
     if reply.outcome is Outcome.UNKNOWN:
         for rival in rivals:
             if rival.has_answer:

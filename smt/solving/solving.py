@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.rival import Rival, run_beside
 from mmaproof.smt.solving.store import Store
 from mmaproof.smt.solving.verdict import Outcome, Reply
+from mmaproof.smt.solving.work import add_work, worked
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Solving:
         ``SolverNotInstalledError``, ``SolversDisagree``, and ``Overtaken`` if one of ``rivals`` has an answer first.
         An interrupt from the keyboard is passed on after all processes were killed.
         """
-        started = time.monotonic()
+        started = worked()
         for symbol in symbols:
             if not (symbol.is_symbol() and (symbol.symbol_type().is_bool_type() or symbol.symbol_type().is_bv_type())):
                 raise UnsupportedFormulaError(
@@ -87,7 +87,7 @@ class Solving:
         answer = self._answer(Query.of(formula), limits, started, rivals, begun)
         held, names = answer.model, [symbol.symbol_name() for symbol in symbols]
         model = None if held is None else {name: held.get(name, 0) for name in names}
-        return replace(answer, model=model, seconds=time.monotonic() - started)
+        return replace(answer, model=model, seconds=worked() - started)
 
     def beside(self, formula: FNode, limits: Limits) -> Rival:
         """Begin to answer a query, for a caller that asks others meanwhile. ``Rival.ask`` has the answer.
@@ -97,7 +97,7 @@ class Solving:
         query, solvers = Query.of(formula), racers(self.solver, self.jobs)
         known = [] if self.store is None else Store(self.store).answers(query)
         served = next((a for a in known if a.solver in solvers), None)
-        return Rival(self, Race(query, solvers, limits, time.monotonic() + limits.seconds), served)
+        return Rival(self, Race(query, solvers, limits, limits.seconds), served)
 
     def _answer(
         self, query: Query, limits: Limits, started: float, rivals: Sequence[Rival], begun: Rival | None
@@ -113,7 +113,7 @@ class Solving:
         elif begun is not None and begun.query == query:
             answer = begun.reply()
         else:
-            answer = run_beside(Race(query, solvers, limits, started + limits.seconds), rivals)
+            answer = run_beside(Race(query, solvers, limits, limits.seconds - (worked() - started)), rivals)
         if store is not None and not served:
             store.keep(query, answer)
         if self.certify is None or answer.outcome is not Outcome.UNSAT:
@@ -121,8 +121,9 @@ class Solving:
         others = certifiers(answer.solver.name, self.certify)
         second = next((a for a in known if a.solver in others and _is_believed(a, self.certify)), None)
         if second is None:
-            left = limits.after(time.monotonic() - started, "the first solver")
+            left = limits.after(worked() - started, "the first solver")
             second = confirmation(query, answer.solver.name, self.certify, left)
+            add_work(second.seconds)
             if store is not None:
                 store.keep(query, second)
         return certified(query, answer, second)

@@ -1,6 +1,5 @@
 """Witnesses become simpler and stay witnesses, for as long as there is time."""
 
-import time
 from dataclasses import replace
 from graphlib import TopologicalSorter
 from itertools import combinations
@@ -13,6 +12,7 @@ from mmaproof.designs.element import Operands
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import preconditions_of
+from mmaproof.smt.solving.work import worked
 from mmaproof.verification.compare import compare
 from mmaproof.verification.search import Budget, search
 from mmaproof.verification.simplify import _complexity, _simpler, _with_few_products, simplest, simplify
@@ -43,7 +43,7 @@ def test_a_format_without_one_is_simplified_to_its_powers_of_two():
 
 def test_nothing_is_tried_after_the_deadline(monkeypatch):
     question, found = witnesses(8)
-    past = time.monotonic() - 1
+    past = worked() - 1
     monkeypatch.setattr(Equivalence, "is_refuted_by", lambda self, operands: pytest.fail("too late"))
     monkeypatch.setattr(Equivalence, "examine", lambda self, batch: pytest.fail("too late"))
     assert simplify(question, found[0], past) == found[0]

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import time
 from dataclasses import replace
 from types import SimpleNamespace
 from unittest.mock import patch
@@ -23,6 +22,7 @@ from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
 from mmaproof.smt.solving.rival import Overtaken
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Outcome, Status, Verdict
+from mmaproof.smt.solving.work import worked
 from mmaproof.verification import strategies
 from mmaproof.verification.distributions import draw
 from mmaproof.verification.means import Means
@@ -46,7 +46,7 @@ class Scripted(Case):
     """A question with a list of what is known of its statements; the last entry holds for all others too."""
 
     def __init__(self, question, *statuses, met=False):
-        super().__init__(question, question.designs[0], Means(Solving(), LIMITS, None), time.monotonic(), LIMITS, met)
+        super().__init__(question, question.designs[0], Means(Solving(), LIMITS, None), worked(), LIMITS, met)
         self.statuses, self.asked = list(statuses), []
 
     def decide(self, statement, limits, *, met=False):
@@ -224,11 +224,11 @@ def test_the_whole_question_is_answered_beside_a_part_that_takes_long(monkeypatc
     expected, question = WHOLE[which]
     monkeypatch.setattr(strategies, "LEMMAS_ALONE", 0.0)
     monkeypatch.setattr(strategies, "AT_ONCE", LEAST_SECONDS)
-    case = Case(question, question.designs[0], Means(Solving(), Limits(LONG, 4 << 30), None), time.monotonic(), LIMITS)
+    case = Case(question, question.designs[0], Means(Solving(), Limits(LONG, 4 << 30), None), worked(), LIMITS)
 
     def part(asking):
         # queries about another question are interrupted by the one that they serve
-        return hard_part(replace(asking, outer=asking, rival=None, began=time.monotonic() + LONG) if nested else asking)
+        return hard_part(replace(asking, outer=asking, rival=None, began=worked() + LONG) if nested else asking)
 
     monkeypatch.setattr(strategies, "STRATEGIES", (*first, part, one_piece))
     found = first_verdict(case)
@@ -241,14 +241,14 @@ def test_an_answer_of_the_part_ends_the_whole_question(monkeypatch):
     monkeypatch.setattr(strategies, "STRATEGIES", (lambda case: case.begin() and quick_part(case), one_piece))
     with patch.dict(COMMANDS, {"bitwuzla": HANGS}):
         question = WHOLE["different"][1]
-        case = Case(question, question.designs[0], Means(Solving(), LIMITS, None), time.monotonic(), LIMITS)
+        case = Case(question, question.designs[0], Means(Solving(), LIMITS, None), worked(), LIMITS)
         assert first_verdict(case).origin == "a made-up proof"
     assert running_children(os.getpid()) == set()
 
 
 def test_what_another_question_was_overtaken_by_is_for_whoever_asked_it(monkeypatch):
     question = between(VOLTA, f"{VOLTA}@fraction_bits=22")
-    case = Case(question, question.designs[0], Means(Solving(), LIMITS, None), time.monotonic(), LIMITS)
+    case = Case(question, question.designs[0], Means(Solving(), LIMITS, None), worked(), LIMITS)
 
     def overtaken(asking):
         raise Overtaken(SimpleNamespace())
@@ -261,8 +261,8 @@ def test_what_another_question_was_overtaken_by_is_for_whoever_asked_it(monkeypa
 @pytest.mark.parametrize(("seconds", "k", "begins"), [(0.0, 4, False), (1.01, 4, True), (1.01, 1024, False)])
 def test_a_quick_part_is_asked_alone(seconds, k, begins):
     question = between(f"{VOLTA}@L=4", f"{VOLTA}@fraction_bits=22", k=k)
-    case = Case(question, question.designs[0], Means(Solving(), LIMITS, None), time.monotonic(), LIMITS)
-    case.began = time.monotonic() - seconds * strategies.LEMMAS_ALONE
+    case = Case(question, question.designs[0], Means(Solving(), LIMITS, None), worked(), LIMITS)
+    case.began = worked() - seconds * strategies.LEMMAS_ALONE
     with contextlib.suppress(Overtaken):
         assert case.ask(FALSE(), (), limits=LIMITS).outcome is Outcome.UNSAT
     assert (case.rival is not None) == begins

@@ -11,7 +11,7 @@ from support.deciding import proof_if
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError
-from mmaproof.generators.identify import fit, identify, oracle
+from mmaproof.generators.identify import identify, oracle
 from mmaproof.generators.identify.behaviour import Behaviour
 from mmaproof.generators.identify.evidence import Evidence
 from mmaproof.generators.identify.fit import Fit
@@ -22,6 +22,7 @@ from mmaproof.hardware_replay.target import Ran, Unit
 from mmaproof.hardware_replay.targets import ModelTarget
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
+from mmaproof.smt.solving import work
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.verification.compare import Comparison
 from mmaproof.verification.distributions import draw
@@ -327,7 +328,7 @@ def test_the_solver_tells_apart_what_random_rows_do_not():
     evidence = Evidence(interface, batch, evaluate_batch(design, batch), ("normal",) * 200)
     # sums of these operands overflow nowhere
     rival = Behaviour.of(design.change(overflow="largest-finite"), 8)
-    fit = Fit(evidence, identifier.axes, identifier.deadline)
+    fit = Fit(evidence, identifier.axes, identifier.until)
     assert fit.score(Behaviour.of(design, 8)) == fit.score(rival)
     assert evidence.fits(rival)
     assert identifier._is_split(fit, rival)
@@ -423,8 +424,9 @@ def test_the_validation_ends_with_the_time_limit(monkeypatch, validation, late):
     def told(rows):
         seconds[0] += rows / 100
 
-    for module in (identify, fit, oracle):
-        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: seconds[0]))
+    clocks = SimpleNamespace(monotonic=lambda: seconds[0], process_time=lambda: seconds[0])
+    for module in (identify, oracle, work):
+        monkeypatch.setattr(module, "time", clocks)
     identifier, _ = small(validation, told)
     outcome = identifier.identify()
     assert 1000 < outcome.validated < 6000

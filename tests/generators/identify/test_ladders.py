@@ -13,6 +13,7 @@ from mmaproof.generators.identify.oracle import Oracle
 from mmaproof.generators.identify.space import Interface, default_axes, read_axes
 from mmaproof.hardware_replay.targets import ModelTarget
 from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
+from mmaproof.smt.solving.work import Until
 
 BF16 = "ampere/mma.m16n8k8.f32.bf16.bf16.f32"
 CDNA3 = "cdna3/v_mfma_f32_32x32x8_bf16"
@@ -153,7 +154,7 @@ def test_an_integer_is_found_in_the_whole_of_its_range():
     interface = Interface.of(design)
     rows = ladders(find_design(BF16), most=600)
     evidence = Evidence(interface, rows.batch, evaluate_batch(design, rows.batch), rows.kinds)
-    fit = Fit(evidence, default_axes(interface), float("inf"))
+    fit = Fit(evidence, default_axes(interface), Until())
     start = Behaviour.of(find_design(f"{BF16}@{NO_ZEROS}"))
     assert [x["floor"] for x in fit._of_range(start, ("floor",), "floor")] == [-47]
 

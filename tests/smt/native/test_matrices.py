@@ -184,6 +184,18 @@ def test_specials_at_the_ends_of_panels_and_runs(monkeypatch, side, at):
         assert differing(design, given, jobs) == 0
 
 
+@pytest.mark.parametrize("m", [1, matrices.FEW_ROWS, matrices.FEW_ROWS + 1])
+def test_few_rows(monkeypatch, m):
+    """They take one panel of all columns, with infinities and NaNs here and there, and are cut into parts."""
+    design = find_design(HOPPER)
+    given = drawn(design, "with-zeros", m, 300, design.k * 3)
+    given.b[1, 290], given.b[20, 3], given.a[m - 1, 40] = 0x7C00, 0x7E01, 0xFC00
+    for at_once in (matrices.FEW_ROWS_BYTES, 1):
+        monkeypatch.setattr(matrices, "FEW_ROWS_BYTES", at_once)
+        for jobs in (1, 2):
+            assert differing(design, given, jobs) == 0
+
+
 def test_work_is_shared_by_threads_and_cut_into_parts(monkeypatch):
     design = find_design(HOPPER)
     given = drawn(design, "with-zeros", 300, 290, 128)

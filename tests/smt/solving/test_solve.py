@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -88,9 +89,10 @@ def test_wide_and_deep_questions_are_answered(manager: FormulaManager, limits: L
 @pytest.mark.parametrize("solver", BACKENDS)
 @pytest.mark.parametrize("seconds", [0.01, 0.5])
 def test_the_time_limit_gives_unknown(hard: FNode, solver: str, seconds: float) -> None:
+    began = time.monotonic()
     answer = solve(hard, [], solver=solver, limits=Limits(seconds, 4 << 30))
     assert _reason(answer) == f"timeout: no answer within {seconds} s"
-    assert answer.seconds >= seconds
+    assert time.monotonic() - began >= seconds
     assert answer.solver.name == solver
 
 
