@@ -322,7 +322,8 @@ def _specials(
 def _has_special(fmt: Format, patterns: Patterns, axis: int) -> npt.NDArray[np.bool_]:
     """Return which rows (axis 1) or columns (axis 0) have an infinity or a NaN."""
     if fmt.specials is Specials.FNUZ or not patterns.shape[axis]:
-        return np.any(is_special(fmt, patterns), axis=axis)
+        found: npt.NDArray[np.bool_] = np.any(is_special(fmt, patterns), axis=axis)
+        return found
     return is_special(fmt, (patterns & patterns.dtype.type(_magnitude(fmt))).max(axis=axis))
 
 

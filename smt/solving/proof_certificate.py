@@ -1,7 +1,7 @@
 """Certification by proof: a query becomes clauses, and a checked proof shows that they are unsatisfiable.
 
 A SAT solver writes the proof. Neither it nor any SMT solver is trusted. The trusted modules are ``cnf`` and ``gates``,
-which write the clauses, and ``drup``, which checks the proof.
+which write the clauses, and ``lrat.check``, which checks the proof.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from typing import Final
 from mmaproof.smt.solving.attempt import Attempt
 from mmaproof.smt.solving.errors import SolverNotInstalledError
 from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.proof_worker import SAT_SOLVER
+from mmaproof.smt.solving.lrat import SAT_SOLVER
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.verdict import Reply, SolverIdentity
 
@@ -32,7 +32,7 @@ def require_prover() -> SolverIdentity:
         raise SolverNotInstalledError(
             "a proof is written by a SAT solver, and no Python package 'pysat' is here: pip install 'mmaproof[proofs]'"
         )
-    return SolverIdentity(f"{SAT_SOLVER}+drup", f"python-sat {version('python-sat')}, mmaproof {version('mmaproof')}")
+    return SolverIdentity(f"{SAT_SOLVER}+lrat", f"python-sat {version('python-sat')}, mmaproof {version('mmaproof')}")
 
 
 def certify_by_proof(query: Query, limits: Limits, *, keep: Path | None = None) -> Reply:
@@ -40,7 +40,7 @@ def certify_by_proof(query: Query, limits: Limits, *, keep: Path | None = None) 
 
     The reply is UNSAT only if the proof holds. SAT comes with the values of all symbols, on which the query was
     evaluated. A time-out, an exceeded memory limit, a crash and a proof that does not hold give UNKNOWN with a reason.
-    ``keep`` is a folder in which other checkers find the clauses (HASH.cnf, DIMACS) and the proof (HASH.drat, DRAT as
+    ``keep`` is a folder in which other checkers find the clauses (HASH.cnf, DIMACS) and the proof (HASH.lrat, LRAT as
     text) of an unsatisfiable query, even if the proof does not hold. HASH is the beginning of the SHA-256 of the
     query's text.
 

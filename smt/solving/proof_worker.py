@@ -1,7 +1,7 @@
 """The process that certifies. It reads one query, and a SAT solver proves that nothing satisfies its clauses.
 
 It is started as ``python -P -m mmaproof.smt.solving.proof_worker STEM SOLVER MEMORY_BYTES CPU_SECONDS PARENT_PID``. If
-STEM is not empty, it writes the clauses to STEM.cnf and the proof to STEM.drat. It replies unsat only after the proof
+STEM is not empty, it writes the clauses to STEM.cnf and the proof to STEM.lrat. It replies unsat only after the proof
 was checked. ``worker`` describes everything else.
 """
 
@@ -9,14 +9,10 @@ import hashlib
 import sys
 import time
 from pathlib import Path
-from typing import Final
 
 from mmaproof.smt.solving.protocol import Message, encode
 from mmaproof.smt.solving.verdict import Outcome
 from mmaproof.smt.solving.worker import answer_one_query, limit_memory
-
-# Its proofs of the project's lemmas take the least time to check: see docs/certificates.md.
-SAT_SOLVER: Final = "cadical153"
 
 
 def main(arguments: list[str]) -> None:
@@ -30,10 +26,8 @@ def _answer(stem: str, memory_bytes: int) -> bytes:
 
     Raises ``ProofRejectedError``, and ``OSError`` when a file cannot be written.
     """
-    from pysat.solvers import Solver  # noqa: PLC0415
-
     from mmaproof.smt.solving import cnf  # noqa: PLC0415
-    from mmaproof.smt.solving.drup import check_refutation, parse_proof  # noqa: PLC0415
+    from mmaproof.smt.solving.lrat import check, lrat_of, proof_of  # noqa: PLC0415
     from mmaproof.smt.solving.query import Query  # noqa: PLC0415
 
     # The limit is set only now; ``kept_worker`` says why.
@@ -41,19 +35,18 @@ def _answer(stem: str, memory_bytes: int) -> bytes:
     query = Query.parse(sys.stdin.buffer.read().decode())
     started = time.process_time()
     encoded = cnf.encode(query)
-    with Solver(name=SAT_SOLVER, bootstrap_with=encoded.clauses, with_proof=True) as solver:
-        if solver.solve():
-            model = encoded.model(solver.get_model())
-            return encode(Message(Outcome.SAT, model=model, seconds=time.process_time() - started), query.symbols)
-        proof = "\n".join((*solver.get_proof(), ""))
-    clauses = encoded.dimacs()
+    found, steps = proof_of(encoded.clauses)
+    if found is not None:
+        model = encoded.model(found)
+        return encode(Message(Outcome.SAT, model=model, seconds=time.process_time() - started), query.symbols)
+    clauses, proof = encoded.dimacs(), lrat_of(steps)
     if stem:
         Path(f"{stem}.cnf").write_text(clauses, encoding="ascii")
-        Path(f"{stem}.drat").write_text(proof, encoding="ascii")
-    check_refutation(encoded.clauses, parse_proof(proof))
+        Path(f"{stem}.lrat").write_text(proof, encoding="ascii")
+    check(encoded.clauses, steps)
     certificate = hashlib.sha256((clauses + proof).encode("ascii")).hexdigest()
-    found = Message(Outcome.UNSAT, seconds=time.process_time() - started, certificate=certificate)
-    return encode(found, query.symbols)
+    answer = Message(Outcome.UNSAT, seconds=time.process_time() - started, certificate=certificate)
+    return encode(answer, query.symbols)
 
 
 if __name__ == "__main__":

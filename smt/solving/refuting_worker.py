@@ -10,7 +10,6 @@ import json
 import os
 import sys
 
-from mmaproof.smt.solving.proof_worker import SAT_SOLVER
 from mmaproof.smt.solving.worker import die_with_parent, limit_memory, write_all
 
 
@@ -22,25 +21,22 @@ def main(arguments: list[str]) -> None:
     os.dup2(2, 1)
     gc.disable()
 
-    from pysat.solvers import Solver  # noqa: PLC0415
-
-    from mmaproof.smt.solving.drup import parse_proof  # noqa: PLC0415
     from mmaproof.smt.solving.errors import ProofRejectedError  # noqa: PLC0415
-    from mmaproof.smt.solving.lrat import refutation_of  # noqa: PLC0415
+    from mmaproof.smt.solving.lrat import proof_of, refutation_of  # noqa: PLC0415
 
     limit_memory(memory_bytes)
     for line in sys.stdin:
         clauses = json.loads(line)
-        with Solver(name=SAT_SOLVER, bootstrap_with=clauses, with_proof=True) as solver:
-            if solver.solve():
-                found: dict[str, object] = {"problem": "the clauses are satisfiable"}
+        try:
+            model, steps = proof_of(clauses)
+        except ProofRejectedError as problem:  # the solver writes it to a temporary file
+            found: dict[str, object] = {"problem": f"{problem}; is there room for temporary files?"}
+        else:
+            if model is not None:
+                found = {"problem": "the clauses are satisfiable"}
             else:
-                try:
-                    proof = refutation_of(clauses, parse_proof("\n".join((*solver.get_proof(), ""))))
-                except ProofRejectedError as problem:  # the solver writes it to a temporary file
-                    found = {"problem": f"the proof is not whole ({problem}); is there room for temporary files?"}
-                else:
-                    found = {"clauses": proof.clauses, "steps": proof.steps}
+                proof = refutation_of(clauses, steps)
+                found = {"clauses": proof.clauses, "steps": proof.steps}
         write_all(answers, json.dumps(found, separators=(",", ":")).encode() + b"\n")
 
 

@@ -37,12 +37,12 @@ def test_an_answer_says_what_is_certified(run, tmp_path, monkeypatch, asked, cov
     status, out, _ = run(*asked, *CERTIFIED, "--json", "--html", page)
     record = only_json(out)
     assert status == 0
-    assert record["certified_by"]["name"] == "cadical153+drup"
+    assert record["certified_by"]["name"] == "cadical195+lrat"
     assert record["certificate_covers"] == covers
     assert (JOINED in page.read_text()) == (covers == LEMMAS)
     _, out, _ = run(*asked, *CERTIFIED)
     text = " ".join(out.split())
-    assert "certified by cadical153+drup" in text
+    assert "certified by cadical195+lrat" in text
     assert (JOINED in text) == (covers == LEMMAS)
     assert bool(record["lemmas"]) or covers == ONE_PIECE
 

@@ -5,14 +5,11 @@ import random
 import resource
 
 import pytest
-from pysat.solvers import Solver
 from support.bundles import load_checker
 
-from mmaproof.smt.solving.drup import parse_proof
 from mmaproof.smt.solving.errors import ProofRejectedError
 from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.lrat import refutation_of
-from mmaproof.smt.solving.proof_worker import SAT_SOLVER
+from mmaproof.smt.solving.lrat import check, needed, parse, proof_of, refutation_of
 from mmaproof.smt.solving.refuting import NotRefutedError, Refuter
 
 CHECKER = load_checker()
@@ -26,8 +23,21 @@ def pigeons(count):
 
 
 def steps_of(clauses):
-    with Solver(name=SAT_SOLVER, bootstrap_with=clauses, with_proof=True) as solver:
-        return None if solver.solve() else list(parse_proof("\n".join((*solver.get_proof(), ""))))
+    model, steps = proof_of(clauses)
+    return steps if model is None else None
+
+
+def accepts(clauses, steps):
+    try:
+        check(clauses, steps)
+    except ProofRejectedError:
+        return False
+    return True
+
+
+def is_satisfiable(clauses, variables):
+    assignments = itertools.product((False, True), repeat=variables)
+    return any(all(any(a[abs(x) - 1] == (x > 0) for x in clause) for clause in clauses) for a in assignments)
 
 
 def accepted(clauses, found):
@@ -62,17 +72,100 @@ def test_what_is_not_needed_is_left_out():
     assert len(found.clauses) <= len(pigeons(3))
 
 
+# Every assignment of two variables is excluded.
+SQUARE = [[1, 2], [1, -2], [-1, 2], [-1, -2]]
+
+
+def test_a_proof_by_hand():
+    check(SQUARE, parse("5 2 0 1 3 0\n5 d 1 3 0\n6 0 5 2 4 0\n"))
+    check([[1], [-1]], parse("3 0 1 2 0"))
+    check([[1], []], parse("3 0 2 0"))
+
+
 @pytest.mark.parametrize(
-    ("clauses", "steps", "complaint"),
+    ("text", "complaint"),
     [
-        ([[1, 2]], [(False, [1])], "step 1 of the proof does not follow: 1 0"),
-        ([[1, 2], [-1, 2]], [(False, [2])], "ends before the empty clause"),
-        ([[1, 2]], [], "ends before the empty clause"),
+        ("5 0 1 0", "step 5 of the proof does not follow: "),
+        ("5 3 0 1 2 3 4 0", "step 5 of the proof does not follow: 3 0"),
+        ("5 2 0 3 1 0\n6 0 5 2 0", "step 6"),
+        ("5 2 0 1 0\n6 0 5 2 4 0", "step 5 of the proof does not follow: 2 0"),
+        ("5 2 0 1 9 0\n6 0 5 2 4 0", "step 5 of the proof does not follow: 2 0"),
+        ("5 2 0 1 3 0\n5 0 5 2 4 0", "step 5 of the proof does not follow"),
+        ("4 2 0 1 3 0\n5 0 4 2 0", "step 4 of the proof does not follow"),
+        ("5 2 0 0\n6 0 5 2 4 0", "step 5 of the proof does not follow"),
+        ("5 1 2 0 1 0", "ends before the empty clause"),
+        ("", "ends before the empty clause"),
+        ("5 2", "line 1 of the proof, '5 2', is not a step"),
+        ("5 2 0 1 3 0\n\n6 0 5 2 4 0", "line 2 of the proof, '', is not a step"),
+        ("5 2 0 1 3", "line 1 of the proof, '5 2 0 1 3', is not a step that follows"),
+        ("5 2 0 1 -3 0", "line 1 of the proof, '5 2 0 1 -3 0', is not a step that follows"),
+        ("five 2 0 1 3 0", "line 1 of the proof"),
+        ("0 2 0 1 3 0", "line 1 of the proof"),
     ],
 )
-def test_what_does_not_follow_has_no_proof(clauses, steps, complaint):
-    with pytest.raises(ProofRejectedError, match=complaint):
-        refutation_of(clauses, steps)
+def test_a_proof_with_a_mistake_is_rejected(text, complaint):
+    with pytest.raises(ProofRejectedError) as rejected:
+        check(SQUARE, parse(text))
+    assert complaint in str(rejected.value)
+
+
+def test_what_no_empty_clause_ends_is_no_proof():
+    with pytest.raises(ProofRejectedError, match="ends before the empty clause"):
+        needed(2, [(3, (2,), (1, 2))])
+
+
+def test_a_solver_numbers_what_it_shortens_among_the_given_clauses():
+    """Twice a literal, a clause that holds always, and units, in any order: the numbers are those of the clauses."""
+    for clauses in ([[1, 1], [-1]], [[1, -1], [2], [-2]], [[1], [1], [-1, 2], [-2, 3, 3], [-3]], [[2], []]):
+        assert accepts(clauses, steps_of(clauses))
+    draw, refuted = random.Random(3), 0
+    for _ in range(1000):
+        variables = draw.randint(1, 5)
+        clauses = [
+            [draw.choice((-1, 1)) * draw.randint(1, variables) for _ in range(draw.choice((1, 1, 2, 2, 3, 4)))]
+            for _ in range(draw.randint(1, 14))
+        ]
+        steps = steps_of(clauses)
+        assert (steps is None) == is_satisfiable(clauses, variables)
+        if steps is not None:
+            refuted += 1
+            assert accepts(clauses, steps)
+            assert accepted(clauses, refutation_of(clauses, steps))
+    assert refuted > 300
+
+
+def test_a_missing_or_changed_clause_of_a_real_proof_is_noticed():
+    clauses = pigeons(5)
+    steps = steps_of(clauses)
+    check(clauses, steps)
+    used = {hint for _, _, hints in steps for hint in hints}
+    for number in range(1, len(clauses) + 1):
+        changed = [[99] if at == number else x for at, x in enumerate(clauses, 1)]
+        assert accepts(changed, steps) == (number not in used)
+    for at, (number, literals, hints) in enumerate(steps):
+        assert not accepts(clauses, [*steps[:at], *steps[at + 1 :]])
+        for left_out in range(len(hints)):
+            fewer = (number, literals, (*hints[:left_out], *hints[left_out + 1 :]))
+            assert not accepts(clauses, [*steps[:at], fewer, *steps[at + 1 :]])
+
+
+def test_only_what_is_unsatisfiable_is_refuted():
+    draw, found = random.Random(2), 0
+    for _ in range(5000):
+        variables = draw.randint(2, 4)
+
+        def clause(longest, variables=variables):
+            return [draw.choice((-1, 1)) * draw.randint(1, variables) for _ in range(draw.randint(1, longest))]
+
+        clauses = [clause(2) for _ in range(draw.randint(2, 4 * variables))]
+        steps, last = [], len(clauses)
+        for literals in [*(clause(1) for _ in range(draw.randint(0, 2))), []]:
+            last += 1
+            steps.append((last, tuple(literals), tuple(draw.choices(range(1, last), k=draw.randint(1, 4)))))
+        if accepts(clauses, steps):
+            found += 1
+            assert not is_satisfiable(clauses, variables)
+    assert found > 30
 
 
 def test_a_step_without_its_hints_is_not_accepted():

@@ -22,9 +22,9 @@ from mmaproof.smt.proving.laws import LawfulTerms, lemmas_of
 from mmaproof.smt.semantics import dot_product_accumulate
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.solving.attempt import Attempt
-from mmaproof.smt.solving.drup import check_refutation, parse_proof
 from mmaproof.smt.solving.errors import ProofRejectedError, SolverNotInstalledError
 from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.lrat import check, parse
 from mmaproof.smt.solving.proof_certificate import certify_by_proof, require_prover
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.verdict import Outcome, Reply
@@ -94,12 +94,8 @@ def test_limits_give_unknown(hard: Query, limits: Limits) -> None:
 def lying(said: str, tmp_path: Path) -> list[str]:
     """A command for the process with another SAT solver, which says what this Python text says."""
     script = (
-        "import sys\nimport pysat.solvers\nfrom mmaproof.smt.solving.proof_worker import main\n"
-        "class Solver:\n"
-        "    def __init__(self, **options): pass\n"
-        "    def __enter__(self): return self\n"
-        f"    def __exit__(self, *error): pass\n{said}\n"
-        "pysat.solvers.Solver = Solver\nmain(sys.argv[1:])"
+        "import sys\nfrom mmaproof.smt.solving import lrat\nfrom mmaproof.smt.solving.proof_worker import main\n"
+        f"lrat.proof_of = lambda clauses: {said}\nmain(sys.argv[1:])"
     )
     return [sys.executable, "-c", script, str(tmp_path / "kept")]
 
@@ -107,12 +103,9 @@ def lying(said: str, tmp_path: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("said", "complaint"),
     [
-        (
-            "    solve = lambda s: False\n    get_proof = lambda s: ['0']",
-            "ProofRejectedError: step 1 of the proof does",
-        ),
-        ("    solve = lambda s: False\n    get_proof = lambda s: []", "ProofRejectedError: the proof ends before"),
-        ("    solve = lambda s: True\n    get_model = lambda s: []", "the values that cadical153+drup gave do not sat"),
+        ("(None, [(len(clauses) + 1, (), (1,))])", "of the proof does not follow"),
+        ("(None, [])", "ProofRejectedError: the proof ends before"),
+        ("([], [])", "the values that cadical195+lrat gave do not sat"),
     ],
 )
 def test_a_solver_that_lies_is_found_out(
@@ -126,16 +119,16 @@ def test_a_solver_that_lies_is_found_out(
 def test_clauses_and_proof_are_kept_as_files(associative: Query, limits: Limits, tmp_path: Path) -> None:
     folder = tmp_path / "proofs"
     assert certify_by_proof(associative, limits, keep=folder).outcome is Outcome.UNSAT
-    (dimacs,), (proof,) = folder.glob("*.cnf"), folder.glob("*.drat")
+    (dimacs,), (proof,) = folder.glob("*.cnf"), folder.glob("*.lrat")
     assert dimacs.stem == proof.stem
     header, *lines = dimacs.read_text().splitlines()
     clauses = [[int(word) for word in line.split()] for line in lines]
     assert header == f"p cnf {max(map(max, clauses))} {len(clauses)}"
     assert {clause.pop() for clause in clauses} == {0}
-    steps = list(parse_proof(proof.read_text()))
-    check_refutation(clauses, steps)
+    steps = list(parse(proof.read_text()))
+    check(clauses, steps)
     with pytest.raises(ProofRejectedError):
-        check_refutation(clauses[:-1], steps)
+        check(clauses[:-1], steps)
 
 
 def test_a_missing_package_is_named(associative: Query, limits: Limits, monkeypatch: pytest.MonkeyPatch) -> None:
