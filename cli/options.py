@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import MISSING, Field, dataclass, fields
 from inspect import Parameter, Signature, signature
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from mmaproof.cli import completion
-from mmaproof.cli.deadline import OutOfTime, within
 from mmaproof.cli.output import Exit, complain, note
 
 if TYPE_CHECKING:
@@ -24,6 +27,49 @@ if TYPE_CHECKING:
     from mmaproof.smt.solving.limits import Limits
     from mmaproof.smt.solving.solving import Solving
     from mmaproof.verification.search import Budget
+
+
+_GRACE = 1.0
+"""Seconds above the limit that remain for an answer of what was found by then."""
+_AGAIN = 0.1
+"""Seconds of computing after which it is looked at the time."""
+
+
+class OutOfTime(KeyboardInterrupt):
+    """The limit has passed. What handles a Ctrl-C ends what it started, and handles this alike."""
+
+
+def _computed() -> float:
+    """Return the seconds for which this process and the children that it has waited for have computed."""
+    return sum(os.times()[:4])
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Raise OutOfTime in the main thread where this process computes after longer than N seconds.
+
+    Both the time that it and its children computed and that of the clock must have passed: a machine that is busy with
+    something else does not end an answer, nor does a solver that is waited for.
+    """
+    if not hasattr(signal, "SIGPROF") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    limit = seconds + _GRACE
+    ends, computed = time.monotonic() + limit, _computed() + limit
+
+    def passed(_number: int, _frame: FrameType | None) -> None:
+        if time.monotonic() >= ends and _computed() >= computed:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            raise OutOfTime
+
+    before = signal.signal(signal.SIGPROF, passed)
+    signal.setitimer(signal.ITIMER_PROF, _AGAIN, _AGAIN)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
 
 STORE_VARIABLE = "MMAPROOF_STORE"
 
@@ -433,3 +479,12 @@ def _usable_default() -> Path | None:
         complain(f"note: answers are neither looked up nor kept: {problem}")
         return None
     return file
+
+
+UnitPath = Annotated[
+    Path,
+    argument(
+        "UNIT.toml",
+        "The map of a unit: sources, top module, and which ports are operands. `mmaproof rtl init` writes one.",
+    ),
+]

@@ -1,9 +1,15 @@
 """The strategies by which a question is decided, in the order in which they are tried.
 
-The list is ``STRATEGIES``, at the end of this module. The first strategy that gives a verdict ends it. Every command
+The list is ``STRATEGIES``. The first strategy that gives a verdict ends it. Every command
 uses the list, so what one command proves, all of them prove. Strategies without cost come first. Then come those that
 find a witness, proofs from lemmas, and proofs that take the question apart. Last is the solver on the whole question,
 which always gives a verdict.
+
+These words have one meaning, from the solver to the printed text. A ``Reply`` is what a solver says about one query. A
+``Verdict`` is what is known of a claim. The claim may be a formula (``prove``, ``decide``), a lemma (``LemmaVerdict``),
+a question (``QuestionVerdict``, or ``Comparison`` for two designs), a property (``PropertyVerdict``) or a statement
+about an algorithm (``AlgorithmVerdict``). To decide is to find a verdict. ``decide`` decides one formula, and
+``answer`` decides a question.
 """
 
 from __future__ import annotations
@@ -15,7 +21,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from pysmt.fnode import FNode
 
-from mmaproof.designs.design import Design
+from mmaproof.designs.design import Design, check_askable
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import OperandBatch
@@ -31,15 +37,25 @@ from mmaproof.smt.proving.exhaustion import small_ones_first
 from mmaproof.smt.proving.kernel import Theorem
 from mmaproof.smt.proving.lemma import Formula
 from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
+from mmaproof.smt.solving.portfolio import Overtaken, Rival
 from mmaproof.smt.solving.prove import violation_of
-from mmaproof.smt.solving.rival import Overtaken, Rival
-from mmaproof.smt.solving.verdict import BY_KERNEL, JOINED, Model, Outcome, Reply, Status, Verdict, by_whom, combine
+from mmaproof.smt.solving.verdict import (
+    BY_KERNEL,
+    JOINED,
+    Cause,
+    Model,
+    Outcome,
+    Reply,
+    Status,
+    Verdict,
+    by_whom,
+    combine,
+)
 from mmaproof.verification.cubes import InCube, cubes_of, fields_of, one_product
 from mmaproof.verification.distributions import kept_bits
-from mmaproof.verification.extremes import extreme_operands, small_products
 from mmaproof.verification.means import Means
 from mmaproof.verification.netlists import by_nets, netlist_and_model
-from mmaproof.verification.search import Budget, SearchResult, search
+from mmaproof.verification.search import Budget, SearchResult, extreme_operands, search, small_products
 from mmaproof.verification.simplify import simplest
 from mmaproof.verification.stages import by_stages, lemma_verdict, proved_of
 from mmaproof.verification.stored import store_proof, store_witness, stored_proof, stored_witness
@@ -538,3 +554,22 @@ class _Implied:
     def confirm(self, model: Mapping[str, int]) -> bool:
         """Return False, because nothing refutes a proved claim."""
         return False
+
+
+def answer(question: Question, design: Design, means: Means) -> QuestionVerdict:
+    """Answer ``question``. Random operands are shaped for ``design``.
+
+    Each of ``STRATEGIES`` gets the part of ``means.limits.seconds`` that the strategies before it left. So does the
+    simplification of a witness, but it gets at least a second. Lemmas are a proof if every one of them is proved and
+    the preconditions have a model. A lemma that fails says nothing about the question. Witnesses are simplified, and
+    they are confirmed on integers. Raises DesignError for a length that no formula can have, SolversDisagree,
+    UnknownSolverError, SolverNotInstalledError, and WitnessDoesNotReplay (an internal error: formula and integers
+    disagree).
+    """
+    check_askable(question.k)
+    case = Case(question, design, means, time.monotonic(), means.limits)
+    try:
+        return first_verdict(case)
+    except MemoryError:
+        reason = Cause.MEMORY.reason(f"mmaproof itself ran out of it (k = {question.k})")
+        return QuestionVerdict(Status.UNKNOWN, case.seconds, reason, origin="nobody", question=question)

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from support.commands import only_json
 
-from mmaproof.cli.deadline import OutOfTime, within
+from mmaproof.cli.options import OutOfTime, within
 
 FP8 = "hopper/wgmma.f32.e4m3.e4m3"
 
@@ -77,7 +77,7 @@ def test_bad_input_is_named(run, arguments, text):
 
 
 def test_a_command_that_computes_beyond_its_limit_is_ended(run, monkeypatch):
-    monkeypatch.setattr("mmaproof.cli.deadline._GRACE", 0.0)
+    monkeypatch.setattr("mmaproof.cli.options._GRACE", 0.0)
     status, out, err = run("tolerance", FP8, "--k", 1048576, "--quantile", 0.9, "--timeout", "0.5s")
     assert (status, out) == (3, "")
     assert err.splitlines()[-1] == "unknown: not answered within 0.5s, and there is no part of an answer"
@@ -92,7 +92,7 @@ def test_a_limit_that_is_kept_leaves_nothing_behind(run):
 
 def test_what_children_computed_counts(monkeypatch):
     """A solver that took the whole limit leaves no second one to this process."""
-    monkeypatch.setattr("mmaproof.cli.deadline._GRACE", 0.0)
+    monkeypatch.setattr("mmaproof.cli.options._GRACE", 0.0)
     spins = "import time\nwhile time.process_time() < 1.0: pass"
     with pytest.raises(OutOfTime), within(0.9):
         subprocess.run([sys.executable, "-c", spins], check=True)
@@ -104,8 +104,8 @@ def test_what_children_computed_counts(monkeypatch):
 @pytest.mark.parametrize("of_clock", [0.0, 60.0])
 def test_only_time_of_the_clock_and_of_the_process_together_end_a_command(monkeypatch, of_clock):
     """A machine that is busy with something else ends nothing, and neither do two threads that compute at once."""
-    monkeypatch.setattr("mmaproof.cli.deadline._GRACE", 0.05)
-    monkeypatch.setattr("mmaproof.cli.deadline.time", SimpleNamespace(monotonic=lambda: -of_clock * began))
+    monkeypatch.setattr("mmaproof.cli.options._GRACE", 0.05)
+    monkeypatch.setattr("mmaproof.cli.options.time", SimpleNamespace(monotonic=lambda: -of_clock * began))
     began, ended = True, False
     try:
         with within(0.0):
