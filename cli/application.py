@@ -27,7 +27,7 @@ from mmaproof.cli.identify import identify
 from mmaproof.cli.listing import listing
 from mmaproof.cli.matrix import matrix
 from mmaproof.cli.options import option
-from mmaproof.cli.output import Exit, note
+from mmaproof.cli.output import Exit, note, tool_version
 from mmaproof.cli.record import record
 from mmaproof.cli.replay import replay
 from mmaproof.cli.report import report
@@ -40,7 +40,6 @@ from mmaproof.cli.show import show
 from mmaproof.cli.store import store
 from mmaproof.cli.suite import suite
 from mmaproof.cli.tolerance import tolerance
-from mmaproof.cli.version import tool_version
 
 Commands = Mapping[str, Callable[..., Any]]
 """The commands of a group by name."""

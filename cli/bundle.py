@@ -30,7 +30,7 @@ def require_bundle(folder: Path | None, others: Sequence[Path | None] = ()) -> N
     """
     from mmaproof.designs.errors import InputError
     from mmaproof.designs.files import require_new_folder
-    from mmaproof.smt.solving.proof_certificate import require_prover
+    from mmaproof.smt.solving.refuting import require_prover
 
     if folder is not None:
         inside = [x for x in others if x is not None and x.absolute().is_relative_to(folder.absolute())]

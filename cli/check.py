@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from mmaproof.cli import completion
-from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.operands import operand_lines
 from mmaproof.cli.options import (
     QUESTION,
@@ -19,7 +18,17 @@ from mmaproof.cli.options import (
     with_backend,
     with_options,
 )
-from mmaproof.cli.output import EXIT_STATUS, assumed_names, complain, progress, say, say_asked, say_wrapped
+from mmaproof.cli.output import (
+    EXIT_STATUS,
+    assumed_names,
+    complain,
+    progress,
+    say,
+    say_asked,
+    say_assumed,
+    say_wrapped,
+    tool_version,
+)
 from mmaproof.cli.rtl.junit import Case, write_junit
 from mmaproof.cli.showing import SHOWING, ShowingOptions, draw
 from mmaproof.cli.verdicts import (
@@ -36,7 +45,6 @@ from mmaproof.cli.verdicts import (
     solvers_of,
     with_conditions,
 )
-from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
     from mmaproof.explain.answers.verdicts import Checked
@@ -107,7 +115,7 @@ def decided_about(
     from mmaproof.designs.catalogue import find_design
     from mmaproof.rtl.meant import in_one_pass, read_rtl
     from mmaproof.verification.check import check as decide
-    from mmaproof.verification.netlist_properties import check_netlist
+    from mmaproof.verification.check import check_netlist
 
     files = read_by(name)
     if not files:

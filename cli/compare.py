@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
-from mmaproof.cli.assumed import say_assumed, say_open_points
-from mmaproof.cli.differences import difference
 from mmaproof.cli.options import (
     QUESTION,
     SOLVING,
@@ -17,20 +15,31 @@ from mmaproof.cli.options import (
     with_backend,
     with_options,
 )
-from mmaproof.cli.output import EXIT_STATUS, Exit, assumed_names, progress, say, say_table, say_wrapped
+from mmaproof.cli.output import (
+    EXIT_STATUS,
+    Exit,
+    assumed_names,
+    progress,
+    say,
+    say_assumed,
+    say_open_points,
+    say_table,
+    say_wrapped,
+    tool_version,
+)
 from mmaproof.cli.showing import SHOWING, ShowingOptions, draw
 from mmaproof.cli.verdicts import (
     asked,
     conditional,
     conditions_of,
     decided,
+    difference,
     in_words,
     say_decided,
     say_witness,
     with_conditions,
     witness_fields,
 )
-from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
     from mmaproof.explain import Picture
@@ -93,9 +102,9 @@ def _places(first: str, second: str) -> tuple[str, str] | None:
 
 def compare_places(first: str, second: str, showing: ShowingOptions) -> int:
     """Print a table with a row for each format that two architectures have, and in what their units differ."""
+    from mmaproof.designs.arithmetic import in_common
     from mmaproof.designs.catalogue import load_catalogue
     from mmaproof.designs.errors import InputError
-    from mmaproof.designs.in_common import in_common
 
     if showing.json:
         raise InputError(f"--json: {first} and {second} are compared by a table; name two designs, such as those in it")

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from mmaproof.cli.executors import Dask, runner
 from mmaproof.cli.operands import operand_lines, operands_record
 from mmaproof.cli.options import SOLVING, DesignName, SolvingOptions, option, with_backend, with_options
-from mmaproof.cli.output import Exit, assumed_names, complain, progress, say, say_table, say_wrapped
+from mmaproof.cli.output import Exit, assumed_names, complain, progress, say, say_table, say_wrapped, tool_version
 from mmaproof.cli.showing import SHOWING, ShowingOptions
 from mmaproof.cli.verdicts import solvers_of
-from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design

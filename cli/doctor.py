@@ -14,8 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mmaproof.cli.options import Json
-from mmaproof.cli.output import Exit, print_json, say, say_table, say_wrapped
-from mmaproof.cli.version import tool_version
+from mmaproof.cli.output import Exit, print_json, say, say_table, say_wrapped, tool_version
 
 if TYPE_CHECKING:
     from mmaproof.explain.answers.listings import DoctorAnswer, SolverState
@@ -58,7 +57,7 @@ def doctor(json: Json = False) -> int:
     """
     from mmaproof.explain.answers.listings import DoctorAnswer, SolverState
     from mmaproof.smt.solving.backends import available_solvers
-    from mmaproof.smt.solving.self_test import self_test
+    from mmaproof.smt.solving.solving import self_test
 
     solvers = {
         n: SolverState(version=s.version, missing=s.missing, fault=self_test(n) if s.version else None)

@@ -8,11 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, assert_never
 
-from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.options import QUESTION, Json, QuestionOptions, Seed, argument, option, with_backend, with_options
-from mmaproof.cli.output import Exit, assumed_names, complain, print_json, say
+from mmaproof.cli.output import Exit, assumed_names, complain, print_json, say, say_assumed, tool_version
 from mmaproof.cli.verdicts import asked
-from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
@@ -133,10 +131,8 @@ def _vectors(
     """Write the selected rows of a source; return what was written, as an answer without its file and in words."""
     from mmaproof.designs.files import write_atomically
     from mmaproof.explain.answers.listings import ExportedVectors
-    from mmaproof.generators.formats.c_header import c_header
-    from mmaproof.generators.formats.npz import write_npz
+    from mmaproof.generators.formats.files import c_header, testfloat_lines, write_npz
     from mmaproof.generators.formats.selection import select
-    from mmaproof.generators.formats.testfloat import testfloat_lines
     from mmaproof.generators.formats.verilog import bench_files, write_texts
     from mmaproof.generators.vectors import write_vectors
 
@@ -177,7 +173,7 @@ def _program(
     from mmaproof.explain.answers.listings import ExportedProgram
     from mmaproof.generators.formats.programs import CUDA, HIP, MOST_ROWS, program
     from mmaproof.generators.sources import read_rows
-    from mmaproof.hardware_replay.cuda import instructions
+    from mmaproof.hardware_replay.cuda import device
     from mmaproof.hardware_replay.hip import mfma
 
     if len(designs) > 1:
@@ -185,7 +181,7 @@ def _program(
             f"--design is given {len(designs)} times: a program runs one instruction, or all of the vectors'"
         )
     architectures, kernel_of, dialect = {
-        ExportFormat.CUDA: (instructions.ARCHITECTURES, instructions.kernel_of, CUDA),
+        ExportFormat.CUDA: (device.ARCHITECTURES, device.kernel_of, CUDA),
         ExportFormat.HIP: (mfma.ARCHITECTURES, mfma.kernel, HIP),
     }[form]
     known = [x for x in load_catalogue().designs.values() if x.architecture in architectures]
@@ -214,7 +210,7 @@ def _query(sources: list[str], output: Path, options: QuestionOptions) -> tuple[
     from mmaproof.designs.errors import InputError
     from mmaproof.designs.files import write_atomically
     from mmaproof.explain.answers.listings import ExportedQuestion
-    from mmaproof.generators.formats.smt_query import equivalence_script
+    from mmaproof.generators.formats.files import equivalence_script
     from mmaproof.properties.equivalence import Equivalence
 
     if len(sources) != 2:

@@ -11,10 +11,9 @@ from rich.text import Text
 from mmaproof.cli.check import value_text
 from mmaproof.cli.executors import Dask, runner
 from mmaproof.cli.options import SOLVING, SolvingOptions, argument, option, with_backend, with_options
-from mmaproof.cli.output import Exit, assumed_names, counted, results, say, say_table
+from mmaproof.cli.output import Exit, assumed_names, counted, results, say, say_table, tool_version
 from mmaproof.cli.showing import SHOWING, ShowingOptions
 from mmaproof.cli.verdicts import run_of
-from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
@@ -71,7 +70,7 @@ def fingerprint(
     """
     from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.errors import InputError
-    from mmaproof.generators.fingerprint import vectors_of
+    from mmaproof.generators.standard import vectors_of
     from mmaproof.properties.library import find_property
     from mmaproof.verification.fingerprint import SEARCH, feature_of_task, tasks_of
     from mmaproof.verification.means import Means

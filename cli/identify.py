@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from mmaproof.cli.assumed import say_assumed
-from mmaproof.cli.neighbours import disagreements_of, disagreements_text, neighbour_of, print_neighbour
 from mmaproof.cli.operands import operand_lines, operands_record
 from mmaproof.cli.options import (
     SOLVING,
@@ -21,12 +20,24 @@ from mmaproof.cli.options import (
     with_backend,
     with_options,
 )
-from mmaproof.cli.output import EXIT_STATUS, Exit, assumed_names, complain, note, progress, say, say_wrapped
+from mmaproof.cli.output import (
+    EXIT_STATUS,
+    Exit,
+    assumed_names,
+    complain,
+    note,
+    progress,
+    results,
+    say,
+    say_assumed,
+    say_wrapped,
+)
 from mmaproof.cli.showing import SHOWING, ShowingOptions
 from mmaproof.cli.verdicts import conditional, conditions_of, with_conditions, witness_fields
 
 if TYPE_CHECKING:
-    from mmaproof.explain.answers.surveys import EqualityProof, Identified, Returned
+    from mmaproof.explain.answers.surveys import Disagreements, EqualityProof, Identified, Nearest, Returned
+    from mmaproof.generators.identify.neighbour import Disagreement, Neighbour
     from mmaproof.generators.identify.outcome import Identification, ParameterVerdict
     from mmaproof.hardware_replay.target import Target
     from mmaproof.smt.solving.solving import Solving
@@ -147,7 +158,7 @@ def write_next(path: Path, outcome: Identification) -> None:
 
 def _proof(target: Target, outcome: Identification, solving: Solving, timeout: str) -> Comparison | None:
     """Return whether RTL equals the design that was found; None of other targets, and if none was found."""
-    from mmaproof.hardware_replay.rtl import RtlTarget
+    from mmaproof.hardware_replay.targets import RtlTarget
     from mmaproof.smt.solving.limits import Limits, parse_seconds
     from mmaproof.verification.compare import DEFAULT_LIMITS, compare
 
@@ -316,3 +327,45 @@ def _print_nothing(outcome: Identification) -> None:
     near = neighbour(outcome)
     if near is not None:
         print_neighbour(outcome, near)
+
+
+def neighbour_of(found: Neighbour) -> Nearest:
+    """Return the nearest design as a part of an answer."""
+    from mmaproof.explain.answers.surveys import Nearest
+
+    disagreements = disagreements_of(found.disagreements)
+    return Nearest.taken(found, design=found.design.name, disagreements=disagreements)
+
+
+def disagreements_of(held: Mapping[str, Disagreement]) -> dict[str, Disagreements]:
+    """Return how many rows disagree as a part of an answer, by class of operands."""
+    from mmaproof.explain.answers.surveys import Disagreements
+
+    return {name: Disagreements.taken(x) for name, x in held.items()}
+
+
+def disagreements_text(held: Mapping[str, Disagreement]) -> str:
+    """Return how many rows disagree for a person, by class of operands."""
+    wrong, rows = sum(x.wrong for x in held.values()), sum(x.rows for x in held.values())
+    classes = ", ".join(f"{x.wrong} of {x.rows} with {name}" for name, x in held.items() if x.rows)
+    return f"{wrong} of {rows} rows disagree with it: {classes}"
+
+
+def print_neighbour(outcome: Identification, found: Neighbour) -> None:
+    """Print the nearest design, how many rows disagree with it, and the simplest of those bit by bit."""
+    from mmaproof.explain import explain
+    from mmaproof.explain.text import Drawing
+
+    say(f"  nearest: {found.text}")
+    say_wrapped(f"{found.design.name}: {disagreements_text(found.disagreements)}", "  ")
+    simplest = next((x.simplest for x in found.disagreements.values() if x.simplest is not None), None)
+    if simplest is None:
+        return
+    signature = outcome.evidence.interface.signature
+    operands, d = outcome.evidence.row(simplest)
+    for line in operand_lines(operands_record(signature.formats, operands, signature.scale)):
+        say(f"    {line}")
+    say(f"    d = {signature.d.hex(d)} returned by the unit; the nearest design:")
+    say("")
+    results().print(Drawing(explain([found.design], operands)))
+    say("")

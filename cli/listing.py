@@ -10,9 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from mmaproof.cli import completion
-from mmaproof.cli.assumed import MARK
 from mmaproof.cli.options import Architecture, Json, argument, option
-from mmaproof.cli.output import print_json, results, say, say_table, say_wrapped
+from mmaproof.cli.output import MARK, print_json, results, say, say_table, say_wrapped
 from mmaproof.cli.show import algorithm_of, design_of, property_of
 
 if TYPE_CHECKING:

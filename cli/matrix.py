@@ -56,8 +56,7 @@ def matrix(
 
     Exit status 0: every pair is decided, also where designs differ; 3: some are unknown.
     """
-    from mmaproof.cli.matrix_picture import require_pictures, write_picture
-    from mmaproof.cli.matrix_text import Matrix, print_matrix
+    from mmaproof.cli.matrix_text import Matrix, print_matrix, require_pictures, write_picture
     from mmaproof.designs.files import make_way
     from mmaproof.verification.classes import groups_of
     from mmaproof.verification.matrix import not_comparable, pairs_of

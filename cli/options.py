@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import MISSING, Field, dataclass, fields
 from inspect import Parameter, Signature, signature
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from mmaproof.cli import completion
-from mmaproof.cli.deadline import OutOfTime, within
 from mmaproof.cli.output import Exit, complain, note
 
 if TYPE_CHECKING:
@@ -24,6 +26,34 @@ if TYPE_CHECKING:
     from mmaproof.smt.solving.limits import Limits
     from mmaproof.smt.solving.solving import Solving
     from mmaproof.verification.search import Budget
+
+
+_GRACE = 1.0
+"""Seconds above the limit that remain for an answer of what was found by then."""
+
+
+class OutOfTime(KeyboardInterrupt):
+    """The limit has passed. What handles a Ctrl-C ends what it started, and handles this alike."""
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Raise OutOfTime in the main thread where the clock shows more than N seconds, whatever was waited for."""
+    if not hasattr(signal, "SIGALRM") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def passed(_number: int, _frame: FrameType | None) -> None:
+        raise OutOfTime
+
+    before = signal.signal(signal.SIGALRM, passed)
+    signal.setitimer(signal.ITIMER_REAL, seconds + _GRACE)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
 
 STORE_VARIABLE = "MMAPROOF_STORE"
 
@@ -446,3 +476,12 @@ def _usable_default() -> Path | None:
         complain(f"note: answers are neither looked up nor kept: {problem}")
         return None
     return file
+
+
+UnitPath = Annotated[
+    Path,
+    argument(
+        "UNIT.toml",
+        "The map of a unit: sources, top module, and which ports are operands. `mmaproof rtl init` writes one.",
+    ),
+]

@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from mmaproof.cli.assumed import say_assumed, say_open_points
-from mmaproof.cli.differences import bit_lines
 from mmaproof.cli.operands import operand_lines, operands_record
 from mmaproof.cli.options import (
     QUESTION,
@@ -27,7 +25,8 @@ from mmaproof.cli.options import (
     with_backend,
     with_options,
 )
-from mmaproof.cli.output import Exit, assumed_names, complain, print_json, results, say
+from mmaproof.cli.output import Exit, assumed_names, complain, print_json, results, say, say_assumed, say_open_points
+from mmaproof.cli.verdicts import bit_lines
 
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mmaproof.cli.assumed import say_assumed, say_open_points
 from mmaproof.cli.operands import OperandOptions, operands_record
 from mmaproof.cli.options import DesignName, Length, with_options
-from mmaproof.cli.output import Exit, assumed_names, results, say
+from mmaproof.cli.output import Exit, assumed_names, results, say, say_assumed, say_open_points
 from mmaproof.cli.showing import SHOWING, ShowingOptions
 
 if TYPE_CHECKING:

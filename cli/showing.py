@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.bundle import BundleFolder, bundled, require_bundle, say_bundle
 from mmaproof.cli.options import Explained, Json, Output, SolvingOptions, option
-from mmaproof.cli.output import complain, print_json, results, say
+from mmaproof.cli.output import complain, print_json, results, say, say_assumed
 
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from rich.table import Table
 
-from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.options import (
     SOLVING,
     DistributionName,
@@ -19,7 +18,7 @@ from mmaproof.cli.options import (
     with_backend,
     with_options,
 )
-from mmaproof.cli.output import Exit, assumed_names, print_json, progress, say, say_table, say_wrapped
+from mmaproof.cli.output import Exit, assumed_names, print_json, progress, say, say_assumed, say_table, say_wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

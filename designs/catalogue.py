@@ -17,7 +17,7 @@ from mmaproof.designs.design import DISCLOSED, Design
 from mmaproof.designs.errors import CatalogueError, DesignError, InputError, did_you_mean, shortened
 from mmaproof.designs.evidence import UNSTATED, Evidence, Level, RowEvidence
 from mmaproof.designs.formats import Format, find_format
-from mmaproof.designs.names import fitting, told_apart, turned, words_of
+from mmaproof.designs.names import architecture_of, fitting, told_apart, turned, words_of
 from mmaproof.designs.parameters import (
     DEFINITIONS,
     complete_settings,
@@ -26,7 +26,6 @@ from mmaproof.designs.parameters import (
     format_parameter,
     parse_parameter,
 )
-from mmaproof.designs.products import architecture_of
 from mmaproof.designs.profiles import load_disputes
 from mmaproof.designs.signature import Signature
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from html import escape
 from typing import Any
 
 from mmaproof.designs.chain import Chain
@@ -18,6 +19,7 @@ from mmaproof.designs.parameters import (
     compose,
     definition,
     format_parameter,
+    format_settings,
     parse_parameter,
     settings_of,
 )
@@ -270,7 +272,6 @@ class Design:
         return length // self.block
 
     def _repr_html_(self) -> str:
-        from mmaproof.designs.html import design_html  # noqa: PLC0415  (for notebooks only)
 
         return design_html(self)
 
@@ -307,3 +308,25 @@ def check_askable(k: int) -> None:
 
 def _plain(name: str, value: object) -> object:
     return value if isinstance(value, int) else format_parameter(name, value)
+
+
+def design_html(design: Design) -> str:
+    """Return a design as a fragment of HTML without any style of its own."""
+    formats = ", ".join(f"{x} {f.name}" for x, f in zip("abcd", design.formats, strict=True))
+    scales = (
+        "" if design.scale_format is None else f"; scales {design.scale_format.name}, one for {design.block} elements"
+    )
+    settings = format_settings(design.settings) if design.step.is_parametric else {}
+    rows = "".join(
+        f'<tr><th scope="row" style="text-align:left">{escape(name)}{"*" * (name in design.changed)}</th>'
+        f'<td style="text-align:left">{escape(value)}</td>'
+        f'<td style="text-align:left">{escape(DEFINITIONS[name].meaning)}</td></tr>'
+        for name, value in settings.items()
+    )
+    heads = "".join(f'<th scope="col" style="text-align:left">{x}</th>' for x in ("parameter", "value", "meaning"))
+    assumed = "; assumed, no source describes this unit" if design.is_assumed else ""
+    table = f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>" if rows else ""
+    return (
+        f"<div><p><b>{escape(design.name)}</b><br>{escape(formats + scales)}; K = {design.k}, L = {design.step.L}<br>"
+        f"source: {escape(design.source)}{assumed}{'; * changed' * bool(design.changed)}</p>{table}</div>"
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from mmaproof.designs.catalogue import find_design
@@ -11,11 +11,129 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.steps import FusedStep, IntegerStep, InterleavedStep, LanesStep, PairwiseStep, SequentialStep
 from mmaproof.explain.blocks import Block, Picture
-from mmaproof.explain.differences import first_difference, paired
 from mmaproof.explain.fused_blocks import fused_parts, late_block
 from mmaproof.explain.list_blocks import integer_block, interleaved_block, plain_block, sequential_block, tree_block
 from mmaproof.explain.steps import Step
+from mmaproof.explain.sums import Name, Sum
+from mmaproof.explain.values import exact, names, pattern_value, units
+from mmaproof.smt.semantics.labels import Partial
 from mmaproof.smt.trace import trace
+
+
+def paired(a: Sequence[Step], b: Sequence[Step]) -> list[tuple[Step, ...]] | None:
+    """Return the steps of two designs in order and in pairs that add the same products.
+
+    A step that adds none may stand alone. None is returned where the designs group products in different ways.
+    """
+    result: list[tuple[Step, ...]] = []
+    left, right = list(a), list(b)
+    while left or right:
+        if left and right and left[0].added() == right[0].added():
+            result.append((left.pop(0), right.pop(0)))
+        elif left and not left[0].added() and (left[0].idle() or not right):
+            result.append((left.pop(0),))
+        elif right and not right[0].added() and (right[0].idle() or not left):
+            result.append((right.pop(0),))
+        else:
+            return None
+    return result
+
+
+def first_difference(a: Sequence[Step], b: Sequence[Step]) -> str:
+    """Say in which step, and by which signal, the results of two designs A and B come to differ.
+
+    Signals that differ in a step with the same d have no effect, for the next step reads the same c.
+    """
+    if a[-1].result == b[-1].result:
+        return f"no difference: A and B return {a[-1].result}"
+    groups = paired(a, b)
+    for x, y in zip(a, b, strict=False) if groups is None else (g for g in groups if len(g) == 2):
+        if x.added() != y.added():
+            words = [names(step.added()) or "no product" for step in (x, y)]
+            return f"first difference: step {x.index + 1}, A adds {words[0]} and B adds {words[1]}"
+        if x.result != y.result:
+            where = f"step {x.index + 1}" if x.index == y.index else f"step {x.index + 1} of A, {y.index + 1} of B"
+            return f"first difference: {where}, {_differing_signal(x, y)}"
+    return f"first difference: the last step of {'A' if len(a) > len(b) else 'B'}, which the other does not take"
+
+
+def _differing_signal(a: Step, b: Step) -> str:
+    """Say which stage of a step is the first to differ: terms, e_max, aligned terms, a sum, conversion or d."""
+    returned = f"A returns {a.result}, B returns {b.result}"
+    if a.decided or b.decided:
+        return f"special values: {returned}"
+    stages = itertools.chain(_differing_sums(a, b), _differing_results(a, b))
+    if words := next(stages, ""):
+        return words
+    if a.kind != b.kind:
+        return f"A is {a.kind} and B is {b.kind}: {returned}"
+    return f"conversion of {exact(a.total)}: {returned}" if a.sums and a.output != b.output else returned
+
+
+def _differing_sums(a: Step, b: Step) -> Iterator[str]:
+    """Say how fused sums differ, the first difference first."""
+    a_late, b_late = (step.late or step.once for step in (a, b))
+    for x, y in _comparable(a, b):
+        if words := _differing_terms(x, y):
+            yield words
+        if x.label is y.label and x.total != y.total and a_late == b_late:
+            yield f"the sum{_OF.get(x.label, '')} is {exact(x.total)} in A and {exact(y.total)} in B"
+    if a.sums and b.sums and a_late != b_late:
+        late, early = "AB" if a_late else "BA"
+        yield f"c is added to the converted sum in {late} and is a term of the sum in {early}"
+
+
+def _differing_results(a: Step, b: Step) -> Iterator[str]:
+    """Say which rounded results of adder trees differ."""
+    for name in a.results:
+        values = [pattern_value(s.design.d_format, s.results[name]) for s in (a, b) if name in s.results]
+        if len({*values}) > 1:
+            yield f"{name} is {values[0]} in A and {values[1]} in B"
+
+
+_OF = {
+    Partial.EVEN: " of the even products",
+    Partial.ODD: " of the odd products",
+    Partial.FIRST: " of the first half",
+    Partial.SECOND: " of the second half",
+    Partial.PRODUCTS: " of the products",
+}
+
+
+def _comparable(a: Step, b: Step) -> Iterator[tuple[Sum, Sum]]:
+    """Give the sums of two steps that belong together, or else all that may share terms."""
+    if [s.label for s in a.sums] == [s.label for s in b.sums]:
+        yield from zip(a.sums, b.sums, strict=True)
+    else:
+        yield from itertools.product(a.sums, b.sums)
+
+
+def _differing_terms(a: Sum, b: Sum) -> str:
+    """Say which term or alignment is the first to differ between two sums; nothing where none does."""
+    shared = [label for label in a.labels if label in b.labels]
+    held = [label for label in shared if a.aligned[label] != b.aligned[label]]
+    for label in shared:
+        if a.terms[label] != b.terms[label]:
+            return f"{label} is {exact(a.terms[label])} in A and {exact(b.terms[label])} in B"
+    if held and a.e_max != b.e_max:
+        return f"e_max is {a.e_max} in A and {b.e_max} in B"
+    if held:
+        also = f" ({names(held[1:])} differ{'s' * (len(held) == 2)} too)" if held[1:] else ""
+        return _differing_alignment(held[0], a, b) + also
+    return ""
+
+
+def _differing_alignment(label: Name, a: Sum, b: Sum) -> str:
+    low = min(a.cut, b.cut)
+    x, y = (units(s.aligned[label], low) for s in (a, b))
+    truncated = all(s.path_cuts[label].truncates for s in (a, b))
+    if not truncated or x & y != min(x, y):
+        return f"{label} is aligned to {exact(a.aligned[label])} in A and to {exact(b.aligned[label])} in B"
+    keeps, loses = ("A", "B") if x > y else ("B", "A")
+    changed = x ^ y
+    high, last = low + changed.bit_length() - 1, low + (changed & -changed).bit_length() - 1
+    bits = f"bit 2^{high}" if high == last else f"bits 2^{high} to 2^{last}"
+    return f"{label} keeps {bits} in {keeps} and loses {'it' if high == last else 'them'} in {loses}"
 
 
 def picture(designs: Design | str | Sequence[Design | str], operands: Operands) -> Picture:

@@ -27,9 +27,9 @@ from mmaproof.designs.parameters import format_parameter
 from mmaproof.designs.profiles import load_disputes
 from mmaproof.generators.identify.ladders import ladders, lowest_sums
 from mmaproof.generators.identify.probes import first_probes, plain, sparse
-from mmaproof.generators.set_cover import set_cover
+from mmaproof.generators.suite import set_cover
 from mmaproof.generators.vectors import Vector
-from mmaproof.hardware_replay.alternatives import Alternative, alternatives
+from mmaproof.hardware_replay.decided import Alternative, alternatives
 from mmaproof.smt.arrays import SharedBatch, evaluate_on_arrays
 from mmaproof.smt.evaluate import equal_patterns
 from mmaproof.smt.solving.limits import Limits

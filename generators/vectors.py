@@ -25,7 +25,7 @@ from mmaproof.designs.formats import Format, find_format
 from mmaproof.designs.operands import OperandBatch, pattern_dtype
 from mmaproof.explain.answers.parts import OperandSet
 from mmaproof.explain.html import standalone
-from mmaproof.explain.reports.witnesses import witness_html
+from mmaproof.explain.reports.page import witness_html
 from mmaproof.hardware_replay.answers import Answers, Rows
 
 

@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any, Literal, cast, overload
 import numpy as np
 import numpy.typing as npt
 
-from mmaproof.designs.arrays import array_of, patterns_of
+from mmaproof.designs.arrays import array_of, as_numpy, patterns_of
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError, OperandError
-from mmaproof.designs.foreign import as_numpy
 from mmaproof.designs.formats import FORMATS, Format
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
 from mmaproof.gemm.programs import Plan

@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mmaproof.designs.arrays import array_dtype, array_of, patterns_of
+from mmaproof.designs.arrays import array_dtype, array_of, as_numpy, is_array, patterns_of
 from mmaproof.designs.errors import InputError, OperandError, TargetUnavailable
-from mmaproof.designs.foreign import as_numpy, is_array
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import Patterns, pattern_dtype
 from mmaproof.hardware_replay.matrix_target import MatrixTarget, Product

@@ -20,15 +20,39 @@ import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError, TargetUnavailable
+from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import pattern_dtype
 from mmaproof.hardware_replay.answers import Rows
-from mmaproof.hardware_replay.json_lines import pattern_template, read_object, short
 from mmaproof.hardware_replay.target import Ran, Unit
+
+
+def pattern_template(fmt: Format) -> str:
+    """Return the template with which ``%`` turns a pattern of ``fmt`` into a JSON text."""
+    return f'"0x%0{fmt.hex_digits}x"'
+
+
+def read_object(line: bytes) -> dict[str, Any]:
+    """Return the JSON object that ``line`` holds. Raises InputError where it holds none."""
+    try:
+        record = json.loads(line.decode())
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"not JSON: {error}") from error
+    if not isinstance(record, dict):
+        raise InputError("not a JSON object")
+    return record
+
+
+def short(value: object, most: int = 60) -> str:
+    """Return ``value`` as JSON, of at most ``most`` characters, for a message."""
+    text = json.dumps(value)
+    return text if len(text) <= most else text[: most - 3] + "..."
+
 
 DEADLINE = 30.0
 """Seconds of silence after which a process is given up, unless another limit is given."""

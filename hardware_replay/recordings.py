@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,9 +25,10 @@ from mmaproof.designs.errors import DesignError, InputError
 from mmaproof.designs.files import write_atomically
 from mmaproof.designs.formats import Format, find_format
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
-from mmaproof.hardware_replay.answers import Answers, Numbered
+from mmaproof.hardware_replay.answers import Answers, Numbered, Rows
 from mmaproof.hardware_replay.npz import NpzFile, open_npz
 from mmaproof.hardware_replay.provenance import Provenance, is_count, parse_provenance
+from mmaproof.hardware_replay.target import Target
 
 LONGEST_ABOUT = 1 << 20
 """Bytes of the array that says what a recording is."""
@@ -266,3 +267,31 @@ def design_of_recording(catalogue: Catalogue, info: RecordingInfo) -> Design:
         if architecture.title == info.architecture:
             return catalogue.find(f"{architecture.name}/{spelled}")
     raise InputError(f"{info.path}: the catalogue has no architecture titled {info.architecture!r}")
+
+
+def answered(rows: Rows, d: Patterns, chosen: npt.NDArray[Any], design: str | None) -> Answers:
+    """Return the ``chosen`` rows (a mask or indices) with their d, which ``design`` returned."""
+    indices = np.arange(len(rows.batch))[chosen]
+    return Answers(
+        batch=rows.batch.select(indices),
+        formats=rows.formats,
+        labels=[rows.labels[i] for i in indices.tolist()],
+        whence=rows.whence,
+        scale_format=rows.scale_format,
+        design=design,
+        d=d[indices],
+    )
+
+
+def provenance(target: Target, answers: Answers, operands: Mapping[str, Any]) -> Provenance:
+    """Return the provenance of what ``target`` has just answered; ``operands`` say how they were made."""
+    unit = target.unit
+    return Provenance.of(
+        answers,
+        target=target.name,
+        device=unit.device,
+        device_version=unit.version,
+        driver=unit.driver,
+        instruction=answers.design or "",
+        operands=operands,
+    )

@@ -21,7 +21,7 @@ from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import Format
 from mmaproof.designs.numbers import exact_pattern
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
-from mmaproof.hardware_replay.json_lines import pattern_template, read_object, short
+from mmaproof.hardware_replay.process import pattern_template, read_object, short
 from mmaproof.smt.evaluate import evaluate_batch
 from mmaproof.smt.trace import evaluate
 

@@ -7,12 +7,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from mmaproof.designs.arrays import array_of, patterns_of
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
-from mmaproof.designs.errors import DesignError, InputError
+from mmaproof.designs.errors import DesignError, InputError, OperandError
 from mmaproof.designs.operands import OperandBatch, Patterns
 from mmaproof.hardware_replay.answers import Answers, Rows
 from mmaproof.hardware_replay.arm_cpu import ARM_INSTRUCTIONS, find_arm_instruction
@@ -20,13 +23,89 @@ from mmaproof.hardware_replay.cpu import find_cpu_instruction
 from mmaproof.hardware_replay.cuda.device import open_device
 from mmaproof.hardware_replay.process import DEADLINE, ProcessTarget
 from mmaproof.hardware_replay.recordings import is_recording, read_provenance
-from mmaproof.hardware_replay.rtl import RtlTarget
 from mmaproof.hardware_replay.rtl_simulator import SimulatorTarget
 from mmaproof.hardware_replay.tables.reading import NOTHING_SAID, Wanted, read_answers
 from mmaproof.hardware_replay.tables.recognise import STDIN, files_of
 from mmaproof.hardware_replay.target import Ran, Target, Unit
+from mmaproof.rtl import RtlUnit
 from mmaproof.rtl.meant import read_whole
 from mmaproof.smt.evaluate import evaluate_batch
+
+Function = Callable[..., npt.ArrayLike]
+"""a (rows, k), b (rows, k), c (rows,), and scales (rows, blocks) of a and of b where there are some -> d (rows,)"""
+
+
+@dataclass(frozen=True)
+class FunctionTarget:
+    """A function of Python. It is called with arrays of the types that ``array_dtype`` names for the formats."""
+
+    function: Function
+
+    @property
+    def name(self) -> str:
+        """``function:`` and its name."""
+        return f"function:{getattr(self.function, '__name__', type(self.function).__name__)}"
+
+    @property
+    def unit(self) -> Unit:
+        """The function."""
+        return Unit(self.name)
+
+    @property
+    def designs(self) -> tuple[Design, ...]:
+        """None: nothing is known of it."""
+        return ()
+
+    def design_of(self, rows: Rows) -> Design | None:
+        """Return that the design is not known."""
+        return None
+
+    def run(self, rows: Rows) -> Ran:
+        """Return d of every row. Raises OperandError for a result of another type or shape than that of d."""
+        batch, scale = rows.batch, rows.scale_format
+        given: list[npt.NDArray[Any]] = [
+            array_of(x, f) for x, f in zip((batch.a, batch.b, batch.c), rows.formats, strict=False)
+        ]
+        if scale is not None:
+            given += [array_of(x, scale) for x in (batch.scale_a, batch.scale_b) if x is not None]
+        try:
+            d: Patterns = patterns_of(self.function(*given), rows.formats[3])
+        except OperandError as problem:
+            raise OperandError(f"{self.name} returned {problem}") from problem
+        if d.shape != (len(batch),):
+            raise OperandError(f"{self.name} returned an array of shape {d.shape}: ({len(batch)},) is needed")
+        return Ran.all(d)
+
+
+@dataclass(frozen=True)
+class RtlTarget:
+    """The netlist of a unit. Undefined bits and free inputs are zeros."""
+
+    read: RtlUnit
+
+    @property
+    def name(self) -> str:
+        """``rtl:`` and the file."""
+        return self.read.design.name
+
+    @property
+    def unit(self) -> Unit:
+        """The module, and what elaborated it."""
+        return Unit(f"RTL of {self.read.report.top}", self.read.report.elaborator)
+
+    @property
+    def designs(self) -> tuple[Design, ...]:
+        """The netlist as a design."""
+        return (self.read.design,)
+
+    def design_of(self, rows: Rows) -> Design:
+        """Return the netlist as a design; InputError on a format mismatch or a length that it cannot run."""
+        rows.check_formats(self.read.design)
+        return self.read.design
+
+    def run(self, rows: Rows) -> Ran:
+        """Return d of every row."""
+        return Ran.all(evaluate_batch(self.read.design, rows.batch))
 
 
 @dataclass(frozen=True)

@@ -2,19 +2,102 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
+import typer
+
 from mmaproof.cli import output
+from mmaproof.cli.application import app
 from mmaproof.explain.answers.answer import schema_of
 from mmaproof.explain.answers.commands import ANSWERS
-from mmaproof.pages.command_tree import Command, Parameter, command_tree
 from mmaproof.pages.markdown import Page, code, escaped, fenced, slug, table
-from mmaproof.pages.schemas import alternatives, schema_rows
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """An option, or an argument, which has no ``names``. ``metavar`` is None for an option without a value.
+
+    ``default`` is the text of the value that is taken without it; empty if there is none, or if it is off.
+    """
+
+    names: tuple[str, ...]
+    metavar: str | None
+    help: str
+    default: str = ""
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command. ``path`` are its words after ``mmaproof``; a group has commands below it."""
+
+    path: tuple[str, ...]
+    help: str
+    parameters: tuple[Parameter, ...]
+    commands: tuple[Command, ...] = dataclasses.field(default=())
+
+    @property
+    def options(self) -> tuple[Parameter, ...]:
+        """The options."""
+        return tuple(x for x in self.parameters if x.names)
+
+    @property
+    def arguments(self) -> tuple[Parameter, ...]:
+        """The arguments, in their order."""
+        return tuple(x for x in self.parameters if not x.names)
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of the help."""
+        first = " ".join(self.help.split("\n\n")[0].split())
+        return first.partition(". ")[0].removesuffix(".").removesuffix(":")
+
+    def walk(self) -> Iterator[Command]:
+        """Give this command and all below it."""
+        yield self
+        for command in self.commands:
+            yield from command.walk()
+
+
+def command_tree() -> Command:
+    """Return the whole command line."""
+    return _command((), typer.main.get_command(app), None)
+
+
+def _command(path: tuple[str, ...], found: Any, parent: Any) -> Command:
+    """Return a command of the parser as data."""
+    context = found.context_class(
+        found, info_name=path[-1] if path else "mmaproof", parent=parent, **found.context_settings
+    )
+    parameters = [_parameter(x) for x in found.get_params(context) if not getattr(x, "hidden", False)]
+    below = [_command((*path, name), x, context) for name, x in getattr(found, "commands", {}).items() if not x.hidden]
+    return Command(path, (found.help or "").strip(), tuple(parameters), tuple(below))
+
+
+def _parameter(found: Any) -> Parameter:
+    text = " ".join((getattr(found, "help", None) or "").split())
+    if found.param_type_name == "argument":
+        return Parameter((), found.metavar or _choices(found), text)
+    metavar = None if found.is_flag else found.metavar or _choices(found)
+    value = found.default
+    default = "" if value is None or value is False or callable(value) or value == () else str(value)
+    return Parameter((*found.opts, *found.secondary_opts), metavar, text, "on" if value is True else default)
+
+
+def _choices(found: Any) -> str:
+    """Return what stands for the value of a parameter without a metavar: the values of its enumeration, or its name."""
+    kind = getattr(getattr(found, "type_descriptor", None), "annotation", None)
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        return "|".join(x.value for x in kind)
+    choices = getattr(getattr(found, "type", None), "choices", ())  # of typer before 0.20
+    return "|".join(str(x) for x in choices) or str(found.name).upper()
+
 
 STATUSES = {
     output.Exit.HOLDS: "proved, equal, all passed",
@@ -156,3 +239,42 @@ def _statuses(found: list[Described]) -> str:
             table(("command", "statuses"), said),
         ]
     )
+
+
+Schema = Mapping[str, Any]
+
+
+def schema_rows(schema: Schema, definitions: Schema, place: str = "") -> Iterator[tuple[str, str, str]]:
+    """Give a row for each field: its place (``lemmas[].name``), its type, and its meaning. Absent ones are marked."""
+    needed = schema.get("required", ())
+    for name, field in schema.get("properties", {}).items():
+        here = f"{place}.{name}" if place else name
+        may_lack = "" if name in needed else ", not always there"
+        yield code(here), escaped(type_text(field, definitions)) + may_lack, escaped(field.get("description", ""))
+        yield from _inner(field, definitions, here)
+
+
+def _inner(field: Schema, definitions: Schema, here: str) -> Iterator[tuple[str, str, str]]:
+    for kind in alternatives(field, definitions):
+        yield from schema_rows(kind, definitions, here)
+        if "items" in kind:
+            yield from _inner(kind["items"], definitions, f"{here}[]")
+        if isinstance(kind.get("additionalProperties"), Mapping):
+            yield from _inner(kind["additionalProperties"], definitions, f"{here}.NAME")
+
+
+def alternatives(field: Schema, definitions: Schema) -> list[Schema]:
+    """Return what a value may be, with what is referred to in its place."""
+    found = field.get("anyOf", [field])
+    return [definitions[x["$ref"].rpartition("/")[2]] if "$ref" in x else x for x in found]
+
+
+def type_text(field: Schema, definitions: Schema) -> str:
+    """Return the type of a field in words."""
+    found = []
+    for kind in alternatives(field, definitions):
+        if "enum" in kind or "const" in kind:
+            found += [f"`{x}`" for x in kind.get("enum", [kind.get("const")])]
+        else:
+            found.append(kind.get("type", "any value"))
+    return " or ".join(found)

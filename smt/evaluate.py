@@ -64,7 +64,7 @@ def without_native_code(design: Design, problem: TooWideError, backend: Backend 
 
 
 def _natively(design: Design, batch: OperandBatch) -> Patterns:
-    from mmaproof.smt.native.batches import evaluate_natively  # noqa: PLC0415  (loads LLVM)
+    from mmaproof.smt.native.kernels import evaluate_natively  # noqa: PLC0415  (loads LLVM)
 
     return evaluate_natively(design, batch)
 

@@ -5,15 +5,21 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
+from mmaproof.designs.formats import Format
+from mmaproof.designs.operands import OperandBatch
 from mmaproof.explain import Picture, explain, joined
 from mmaproof.explain.html import answer_html
 from mmaproof.properties.library import find_property
-from mmaproof.properties.preconditions import Conditions, preconditions_of
+from mmaproof.properties.preconditions import Conditions, Precondition, preconditions_of
 from mmaproof.properties.property import Property, PropertyVerdict, QuestionVerdict
 from mmaproof.properties.question import Question
 from mmaproof.properties.run_question import Run, Scope
@@ -22,11 +28,62 @@ from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import BY_KERNEL, JOINED, SolverIdentity, Status
 from mmaproof.smt.solving.work import worked
-from mmaproof.verification.answer import answer
-from mmaproof.verification.compare import DEFAULT_BUDGET, DEFAULT_LIMITS
-from mmaproof.verification.largest import Measure, largest
+from mmaproof.verification.compare import DEFAULT_BUDGET, DEFAULT_LIMITS, compare
+from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 from mmaproof.verification.means import SIMPLIFYING, Means
-from mmaproof.verification.search import Budget
+from mmaproof.verification.search import Budget, steer
+from mmaproof.verification.strategies import answer
+
+Measure = Callable[[OperandBatch], npt.NDArray[np.float64]]
+
+ROWS = 128
+GENERATIONS = 40
+PARENTS = 8
+
+
+def largest(question: Question, design: Design, measure: Measure, seed: int) -> tuple[float, Operands]:
+    """Return the largest value of ``measure`` found over operands of ``question``, and the operands.
+
+    Random rows of every distribution come first. Then, in each generation, bits of the best rows are flipped or
+    elements replaced, and rows with larger values take their place. A seed always gives the same result.
+    """
+    rng = np.random.default_rng(seed)
+    batch = OperandBatch.concatenate(
+        [steer(draw(name, design, ROWS, question.k, rng), question, rng) for name in DISTRIBUTIONS]
+    )
+    best, values = _best(batch, measure(batch))
+    for _ in range(GENERATIONS):
+        children = _changed(best.select(rng.integers(0, len(best), ROWS)), question.formats, rng)
+        best, values = _best(OperandBatch.concatenate([best, children]), np.concatenate([values, measure(children)]))
+    return float(values[0]), best.row(0)
+
+
+def _best(pool: OperandBatch, values: npt.NDArray[np.float64]) -> tuple[OperandBatch, npt.NDArray[np.float64]]:
+    """Return the few rows with the largest values, the largest first."""
+    order = np.argsort(-values, kind="stable")[:PARENTS]
+    return pool.select(order), values[order]
+
+
+def _changed(batch: OperandBatch, formats: tuple[Format, Format, Format], rng: np.random.Generator) -> OperandBatch:
+    """Return the rows with a few bits flipped. In half of them one product is also repeated elsewhere.
+
+    A product that is large or loses bits often does so in every place.
+    """
+    columns = [batch.a.copy(), batch.b.copy(), batch.c[:, np.newaxis].copy()]
+    rows = np.arange(len(batch))
+    repeated = (rng.random(columns[0].shape) < 0.5) & (rows % 2 == 0)[:, np.newaxis]
+    source = rng.integers(0, batch.k, len(batch))
+    for column in columns[:2]:
+        np.copyto(column, column[rows, source][:, np.newaxis], where=repeated)
+    for _ in range(int(rng.integers(1, 4))):
+        which = rng.integers(0, 3, len(batch))
+        for i, (column, fmt) in enumerate(zip(columns, formats, strict=True)):
+            chosen = rows[which == i]
+            places = rng.integers(0, column.shape[1], len(chosen))
+            flipped = np.left_shift(1, rng.integers(fmt.ignored_bits, fmt.bits, len(chosen))).astype(column.dtype)
+            column[chosen, places] ^= flipped
+    return OperandBatch(columns[0], columns[1], columns[2][:, 0], batch.scale_a, batch.scale_b)
+
 
 _LEAST_FIRST = (JOINED, BY_KERNEL, "")
 WORDS = {
@@ -183,3 +240,52 @@ def shown_by(done: Check, means: Means) -> tuple[Run, ...]:
     except DesignError:
         return ()
     return other.finding.runs
+
+
+DIRECT = 0.25
+"""The share of the time in which the netlist itself is asked, if there is a design that it may be."""
+
+
+def check_netlist(
+    asked: Property,
+    netlist: Design,
+    meant: Design | None,
+    *,
+    solver: str | Solving = DEFAULT_SOLVER,
+    limits: Limits = DEFAULT_LIMITS,
+    k: int | None = None,
+    where: Sequence[Precondition] = (),
+    budget: Budget | None = DEFAULT_BUDGET,
+    seed: int = 0,
+    simplifying: float = SIMPLIFYING,
+    told: Callable[[str], None] | None = None,
+) -> Check:
+    """Find out whether a netlist has a property. ``meant`` is a design that one pass of it may be equal to.
+
+    Only proofs are taken over from the design, and only after a proof that both return the same bits, NaN codes too.
+    ``simplifying`` and ``told`` are as in ``check``. Raises as ``check`` and ``compare``.
+
+    What can be asked of a netlist is about d alone. If a netlist returns the same bits as a design for all operands,
+    both have the same of these properties, as far as they are about one pass.
+    """
+    started = worked()
+    if meant is not None and (meant.signature, meant.k) != (netlist.signature, netlist.k):
+        meant = None
+    alone = limits if meant is None else replace(limits, seconds=DIRECT * limits.seconds)
+    given: dict[str, Any] = {"solver": solver, "k": k, "where": where, "budget": budget, "seed": seed}
+    shown: dict[str, Any] = {"simplifying": simplifying, "told": told}
+    direct = check(asked, netlist, limits=alone, **given, **shown)
+    if meant is None or direct.finding.status is not Status.UNKNOWN or direct.k > netlist.k:
+        return direct
+
+    def left() -> Limits:
+        return limits.after(worked() - started, "earlier questions")
+
+    equal = compare(netlist, meant, solver=solver, limits=left(), nan_codes=True, k=netlist.k, budget=budget, seed=seed)
+    if equal.status is not Status.PROVED:
+        return direct
+    other = check(asked, meant, limits=left(), **given, **shown)
+    if other.finding.status is not Status.PROVED or other.k != direct.k:
+        return direct
+    answers = {f"{netlist.name} returns the bits that {meant.name} returns": equal, **(other.finding.answers or {})}
+    return Check(asked, netlist, other.scope, replace(other.finding, answers=answers), worked() - started)

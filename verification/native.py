@@ -34,9 +34,8 @@ from mmaproof.smt.solving.verdict import JOINED, Status, Verdict, combine
 from mmaproof.smt.solving.work import worked
 from mmaproof.smt.trace import evaluate
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
-from mmaproof.verification.extremes import extreme_patterns
 from mmaproof.verification.means import Means
-from mmaproof.verification.search import Budget
+from mmaproof.verification.search import Budget, extreme_patterns
 from mmaproof.verification.stages import ROWS, lemma_verdict
 
 DEFAULT_LIMITS = Limits(seconds=300, memory_bytes=4 << 30)

@@ -14,8 +14,8 @@ from mmaproof.designs.element import Operands
 from mmaproof.designs.files import digest_of_sources
 from mmaproof.properties.property import QuestionVerdict
 from mmaproof.properties.question import Question
-from mmaproof.smt.solving.hexadecimal import from_hexadecimal, to_hexadecimal
 from mmaproof.smt.solving.portfolio import racers
+from mmaproof.smt.solving.query import from_hexadecimal, to_hexadecimal
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.store import KeptProof, Store
 from mmaproof.smt.solving.verdict import Status

@@ -1,9 +1,15 @@
 """The strategies by which a question is decided, in the order in which they are tried.
 
-The list is ``STRATEGIES``, at the end of this module. The first strategy that gives a verdict ends it. Every command
+The list is ``STRATEGIES``. The first strategy that gives a verdict ends it. Every command
 uses the list, so what one command proves, all of them prove. Strategies without cost come first. Then come those that
 find a witness, proofs from lemmas, and proofs that take the question apart. Last is the solver on the whole question,
 which always gives a verdict.
+
+These words have one meaning, from the solver to the printed text. A ``Reply`` is what a solver says about one query. A
+``Verdict`` is what is known of a claim. The claim may be a formula (``prove``, ``decide``), a lemma (``LemmaVerdict``),
+a question (``QuestionVerdict``, or ``Comparison`` for two designs), a property (``PropertyVerdict``) or a statement
+about an algorithm (``AlgorithmVerdict``). To decide is to find a verdict. ``decide`` decides one formula, and
+``answer`` decides a question.
 """
 
 from __future__ import annotations
@@ -14,7 +20,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from pysmt.fnode import FNode
 
-from mmaproof.designs.design import Design
+from mmaproof.designs.design import Design, check_askable
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import OperandBatch
@@ -30,22 +36,34 @@ from mmaproof.smt.proving.exhaustion import small_ones_first
 from mmaproof.smt.proving.kernel import Theorem
 from mmaproof.smt.proving.lemma import Formula
 from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
+from mmaproof.smt.solving.portfolio import Overtaken, Rival
 from mmaproof.smt.solving.prove import violation_of
-from mmaproof.smt.solving.rival import Overtaken, Rival
-from mmaproof.smt.solving.verdict import BY_KERNEL, JOINED, Model, Outcome, Reply, Status, Verdict, by_whom, combine
+from mmaproof.smt.solving.verdict import (
+    BY_KERNEL,
+    JOINED,
+    Cause,
+    Model,
+    Outcome,
+    Reply,
+    Status,
+    Verdict,
+    by_whom,
+    combine,
+)
 from mmaproof.smt.solving.work import worked
 from mmaproof.verification.cubes import InCube, cubes_of, fields_of, one_product
 from mmaproof.verification.distributions import kept_bits
-from mmaproof.verification.extremes import extreme_operands, small_products
 from mmaproof.verification.means import Means
 from mmaproof.verification.netlists import by_nets, netlist_and_model
-from mmaproof.verification.search import Budget, SearchResult, search
+from mmaproof.verification.search import Budget, SearchResult, extreme_operands, search, small_products
 from mmaproof.verification.simplify import simplest
 from mmaproof.verification.stages import by_stages, lemma_verdict, proved_of
 from mmaproof.verification.stored import store_proof, store_witness, stored_proof, stored_witness
 
 AT_ONCE = 0.1
 """Seconds for which a question about several runs is asked in one piece before it is taken apart as well."""
+BUSY = 0.8
+"""The share of the CPU seconds below which a limit by the clock is said to have ended a question on a busy machine."""
 LEMMAS_ALONE = 0.5
 """Seconds of lemmas, for each 64 products, after which the whole question is asked in parallel. To build its formula
 takes about a tenth of this."""
@@ -538,3 +556,28 @@ class _Implied:
     def confirm(self, model: Mapping[str, int]) -> bool:
         """Return False, because nothing refutes a proved claim."""
         return False
+
+
+def answer(question: Question, design: Design, means: Means) -> QuestionVerdict:
+    """Answer ``question``. Random operands are shaped for ``design``.
+
+    Each of ``STRATEGIES`` gets the part of ``means.limits.seconds`` that the strategies before it left. So does the
+    simplification of a witness, but it gets at least a second. Lemmas are a proof if every one of them is proved and
+    the preconditions have a model. A lemma that fails says nothing about the question. Witnesses are simplified, and
+    they are confirmed on integers. Raises DesignError for a length that no formula can have, SolversDisagree,
+    UnknownSolverError, SolverNotInstalledError, and WitnessDoesNotReplay (an internal error: formula and integers
+    disagree).
+    """
+    check_askable(question.k)
+    means = means.begun()
+    case = Case(question, design, means, worked(), means.limits)
+    try:
+        found = first_verdict(case)
+    except MemoryError:
+        reason = Cause.MEMORY.reason(f"mmaproof itself ran out of it (k = {question.k})")
+        return QuestionVerdict(Status.UNKNOWN, case.seconds, reason, origin="nobody", question=question)
+    wanted, used = means.limits.seconds, case.seconds
+    if found.status is Status.UNKNOWN and means.limits.has_ended and used < BUSY * wanted:
+        text = f"{used:.1f} of {wanted:.6g} CPU seconds were used until then: the machine was busy"
+        return replace(found, reason=f"{found.reason}; {text}")
+    return found

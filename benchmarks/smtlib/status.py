@@ -19,16 +19,15 @@ from smtlib.questions import Benchmark
 from mmaproof.properties.question import Question
 from mmaproof.smt.proving.decide import decide
 from mmaproof.smt.solving.backends import BACKENDS, DEFAULT_SOLVER
-from mmaproof.smt.solving.disagreement import require_agreement
 from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.portfolio import racers
+from mmaproof.smt.solving.portfolio import racers, require_agreement
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.smtlib import asserted
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Outcome, Reply, SolverIdentity, Status
-from mmaproof.verification.answer import answer
 from mmaproof.verification.means import Means
 from mmaproof.verification.search import Budget
+from mmaproof.verification.strategies import answer
 
 FILE = Path(__file__).with_name("statuses.json")
 SEARCHED = Budget(20_000, float("inf"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
-from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.gemm.compare import pair_fields
 from mmaproof.cli.gemm.options import Unit, find_plan, numbers_of, print_witnesses, require_no_unit
 from mmaproof.cli.options import (
@@ -18,7 +17,7 @@ from mmaproof.cli.options import (
     with_backend,
     with_options,
 )
-from mmaproof.cli.output import EXIT_STATUS, Exit, assumed_names, progress, say, say_table, say_wrapped
+from mmaproof.cli.output import EXIT_STATUS, Exit, assumed_names, progress, say, say_assumed, say_table, say_wrapped
 from mmaproof.cli.showing import SHOWING, ShowingOptions
 from mmaproof.cli.verdicts import lemma_of, print_lemmas, say_reason, say_witness
 

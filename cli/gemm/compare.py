@@ -10,10 +10,9 @@ from mmaproof.cli.gemm.options import AlgorithmName, Unit
 from mmaproof.cli.gemm.run import error_fields
 from mmaproof.cli.operands import operand_lines
 from mmaproof.cli.options import QUESTION, SOLVING, QuestionOptions, SolvingOptions, option, with_backend, with_options
-from mmaproof.cli.output import EXIT_STATUS, assumed_names, progress, say
+from mmaproof.cli.output import EXIT_STATUS, assumed_names, progress, say, tool_version
 from mmaproof.cli.showing import SHOWING, ShowingOptions
 from mmaproof.cli.verdicts import asked, decided, say_decided, say_witness, witness_fields
-from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
     from mmaproof.designs.element import Operands

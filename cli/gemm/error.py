@@ -9,7 +9,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.executors import Dask, runner
 from mmaproof.cli.gemm.options import Unit
 from mmaproof.cli.options import (
@@ -23,7 +22,17 @@ from mmaproof.cli.options import (
     with_backend,
     with_options,
 )
-from mmaproof.cli.output import Exit, assumed_names, counted, print_json, progress, say, say_table, say_wrapped
+from mmaproof.cli.output import (
+    Exit,
+    assumed_names,
+    counted,
+    print_json,
+    progress,
+    say,
+    say_assumed,
+    say_table,
+    say_wrapped,
+)
 from mmaproof.cli.showing import moved
 
 if TYPE_CHECKING:
@@ -94,7 +103,7 @@ def error(
     3: whether one step of the unit is within its bound was not decided in time.
     """
     from mmaproof.cli.gemm.options import find_plans
-    from mmaproof.cli.matrix_picture import require_pictures
+    from mmaproof.cli.matrix_text import require_pictures
     from mmaproof.designs.errors import InputError
     from mmaproof.designs.files import make_way, write_atomically
     from mmaproof.gemm.answers.matrices import find_distribution

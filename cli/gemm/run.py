@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from mmaproof.cli.assumed import say_assumed, say_open_points
 from mmaproof.cli.gemm.options import AlgorithmName, Unit
 from mmaproof.cli.operands import OperandOptions, operands_record, parse_patterns
 from mmaproof.cli.options import option, with_options
-from mmaproof.cli.output import Exit, assumed_names, say
+from mmaproof.cli.output import Exit, assumed_names, say, say_assumed, say_open_points
 from mmaproof.cli.showing import SHOWING, ShowingOptions
 
 if TYPE_CHECKING:

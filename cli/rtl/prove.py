@@ -15,6 +15,7 @@ from mmaproof.cli.options import (
     SOLVING,
     QuestionOptions,
     SolvingOptions,
+    UnitPath,
     argument,
     option,
     with_backend,
@@ -22,7 +23,6 @@ from mmaproof.cli.options import (
 )
 from mmaproof.cli.output import EXIT_STATUS, assumed_names, progress, say, say_wrapped
 from mmaproof.cli.rtl.junit import Case, write_junit
-from mmaproof.cli.rtl.options import UnitPath
 from mmaproof.cli.showing import SHOWING, ShowingOptions, draw
 from mmaproof.cli.verdicts import asked, conditional, decided, in_words, say_decided, say_witness, with_conditions
 

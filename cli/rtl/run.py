@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from mmaproof.cli.operands import OperandOptions, operands_record
-from mmaproof.cli.options import Json, option, with_options
+from mmaproof.cli.options import Json, UnitPath, option, with_options
 from mmaproof.cli.output import Exit, progress, say
-from mmaproof.cli.rtl.options import UnitPath
 from mmaproof.cli.showing import ShowingOptions
 
 

@@ -26,8 +26,20 @@ from mmaproof.explain.answers.surveys import (
     SuiteAnswer,
 )
 from mmaproof.explain.answers.verdicts import Checked, Compared, RunAnswer
-from mmaproof.explain.reports.page import Cell, Markup, code, document, facts, fold, heading, paragraph, table
-from mmaproof.explain.reports.witnesses import Find, pictures_html, witness_html
+from mmaproof.explain.reports.page import (
+    Cell,
+    Find,
+    Markup,
+    code,
+    document,
+    facts,
+    fold,
+    heading,
+    paragraph,
+    pictures_html,
+    table,
+    witness_html,
+)
 
 COMMANDS = (
     "matrix, suite, fingerprint, disputes, identify, cover, compare, check, run, gemm run, gemm compare and rtl prove"

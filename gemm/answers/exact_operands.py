@@ -35,7 +35,7 @@ from mmaproof.smt.semantics.unpack import normalised, unpack
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.verdict import Status, combine
 from mmaproof.smt.trace import evaluate
-from mmaproof.verification.answer import answer
+from mmaproof.verification.strategies import answer
 
 Numbers = Sequence[Number[Any]]
 Reduced = Callable[[Arithmetic[Any, Any], Numbers, Numbers, Number[Any]], Number[Any]]

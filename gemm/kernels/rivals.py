@@ -24,10 +24,10 @@ from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status, combine
-from mmaproof.verification.answer import answer
 from mmaproof.verification.compare import DEFAULT_LIMITS
 from mmaproof.verification.means import Means
 from mmaproof.verification.search import Budget
+from mmaproof.verification.strategies import answer
 
 SEARCH = Budget(seconds=2.0)
 """Random operands are tried for a moment only: both plans agreed on many."""

@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mmaproof.designs.arrays import patterns_of, values_of
+from mmaproof.designs.arrays import as_numpy, patterns_of, values_of
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError, OperandError, did_you_mean
-from mmaproof.designs.foreign import as_numpy
 from mmaproof.designs.formats import FORMATS, Format
 from mmaproof.designs.operands import Patterns
 from mmaproof.gemm.programs import Plan

@@ -48,7 +48,7 @@ from mmaproof.properties.preconditions import Exponents, Positive, Precondition,
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.solving.verdict import Status
-from mmaproof.verification.answer import answer
+from mmaproof.verification.strategies import answer
 
 _INTEGERS = IntegerAlgebra()
 _ARRAYS = ArrayAlgebra()

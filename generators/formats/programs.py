@@ -16,8 +16,7 @@ import numpy as np
 from mmaproof.designs.errors import InputError
 from mmaproof.generators.vectors import Vector, vector_line
 from mmaproof.hardware_replay.answers import Rows
-from mmaproof.hardware_replay.kernels.fragments import Words
-from mmaproof.hardware_replay.kernels.kernel import OPERANDS, Kernel
+from mmaproof.hardware_replay.kernels.kernel import OPERANDS, Kernel, Words
 
 MOST_ROWS = 20_000
 """The most rows of a program. It contains its operands as text, and compilers are slow with larger texts."""

@@ -17,12 +17,10 @@ from mmaproof.generators.identify.identify import Identifier
 from mmaproof.generators.identify.oracle import Oracle
 from mmaproof.generators.identify.outcome import Identification
 from mmaproof.generators.identify.space import Axes, Interface, default_axes, read_axes, restricted
-from mmaproof.hardware_replay.function import FunctionTarget
-from mmaproof.hardware_replay.rtl import RtlTarget
 from mmaproof.hardware_replay.rtl_simulator import SimulatorTarget
 from mmaproof.hardware_replay.tables.reading import Wanted
 from mmaproof.hardware_replay.target import Target
-from mmaproof.hardware_replay.targets import RecordingTarget, find_target
+from mmaproof.hardware_replay.targets import FunctionTarget, RecordingTarget, RtlTarget, find_target
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving

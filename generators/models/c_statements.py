@@ -11,10 +11,14 @@ zeros are counted by ``__builtin_clz``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import assert_never
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from mmaproof.smt.algebra.nodes import Node, Op, needed
+from mmaproof.designs.formats import Format
+from mmaproof.generators.models.dialect import Dialect
+from mmaproof.generators.models.model import WORDS, Model, storage_bits
+from mmaproof.smt.algebra.nodes import Node, Op
+from mmaproof.smt.native.lowering import Lowered
 
 TYPES = {1: "uint32_t", 32: "uint32_t", 64: "uint64_t", 128: "mma_uint128"}
 """The type of a word, by its width."""
@@ -102,25 +106,6 @@ def helpers(nodes: Sequence[Node], inline: str, device: bool = False) -> str:
     return "\n".join(parts)
 
 
-def statements(d: Node, inputs: Mapping[str, str]) -> tuple[list[str], str]:
-    """Return the statements that compute ``d`` and the expression of d.
-
-    ``inputs`` holds the expression of each input by its name. Raises ValueError for an operation that is not one of
-    integers.
-    """
-    lines: list[str] = []
-    names: dict[Node, str] = {}
-    for node in needed([d]):
-        if node.op is Op.CONSTANT:
-            names[node] = constant(node.value, node.bits)
-            continue
-        is_input = node.op is Op.INPUT
-        value = inputs[node.name] if is_input else _expression(node, [names[x] for x in node.operands])
-        names[node] = f"{node.name}_" if is_input else f"t{node.number}"
-        lines.append(f"const {TYPES[node.bits]} {names[node]} = {value};")
-    return lines, names[d]
-
-
 def constant(value: int, bits: int) -> str:
     """Return a constant of the type of N bits."""
     match bits:
@@ -135,61 +120,98 @@ def constant(value: int, bits: int) -> str:
             raise ValueError(f"words of {bits} bits have no type in C")
 
 
-def _expression(node: Node, names: Sequence[str]) -> str:  # noqa: PLR0911, PLR0912 - one case for each operation
-    """Return the expression of a node; ``names`` are those of its operands, or constants."""
-    of, to = node.operands[0].bits if node.operands else node.bits, node.bits
-    x = names[0] if names else ""
-    y = names[1] if len(names) > 1 else ""
-    match node.op:
-        case Op.ADD:
-            return f"{x} + {y}"
-        case Op.SUBTRACT:
-            return f"{x} - {y}"
-        case Op.MULTIPLY:
-            return f"{x} * {y}"
-        case Op.AND:
-            return f"{x} & {y}"
-        case Op.OR:
-            return f"{x} | {y}"
-        case Op.XOR:
-            return f"{x} ^ {y}"
-        case Op.SHIFT_LEFT:
-            return f"{x} << {y}"
-        case Op.SHIFT_RIGHT:
-            return f"{x} >> {y}"
-        case Op.SHIFT_RIGHT_SIGNED:
-            return f"({TYPES[to]})({_signed(x, of)} >> {y})"
-        case Op.MINIMUM:
-            return f"{x} < {y} ? {x} : {y}"
-        case Op.MAXIMUM:
-            return f"{x} < {y} ? {y} : {x}"
-        case Op.MINIMUM_SIGNED:
-            return f"{_signed(x, of)} < {_signed(y, of)} ? {x} : {y}"
-        case Op.MAXIMUM_SIGNED:
-            return f"{_signed(x, of)} < {_signed(y, of)} ? {y} : {x}"
-        case Op.MAGNITUDE:
-            return f"{_signed(x, of)} < 0 ? {constant(0, of)} - {x} : {x}"
-        case Op.LEADING_ZEROS:
-            return f"mma_zeros_{of}({x})"
-        case Op.EQUAL:
-            return f"{x} == {y}"
-        case Op.LESS:
-            return f"{x} < {y}"
-        case Op.LESS_SIGNED:
-            return f"{_signed(x, of)} < {_signed(y, of)}"
-        case Op.SELECT:
-            return f"MMA_SELECT_{to}({x}, {y}, {names[2]})"
-        case Op.ZERO_EXTEND | Op.TRUNCATE:
-            return f"({TYPES[to]}){x}"
-        case Op.SIGN_EXTEND:
-            return f"({TYPES[to]})({SIGNED_TYPES[to]}){_signed(x, of)}"
-        case Op.FUSED_MULTIPLY_ADD:
-            raise ValueError(f"{node.op} is not an operation of integers: a model is printed of a graph without it")
-        case Op.INPUT | Op.CONSTANT:
-            raise ValueError(f"{node.op} is not an operation")
-        case _:
-            assert_never(node.op)
+def _in_types(of: int, to: int) -> dict[str, str]:
+    types = {"type": TYPES[to], "zero": constant(0, of)}
+    return types | ({} if to == 1 or of == 1 else {"signed": SIGNED_TYPES[to]})
 
 
-def _signed(x: str, bits: int) -> str:
-    return f"({SIGNED_TYPES[bits]}){x}"
+C = Dialect(
+    constant,
+    signed=lambda x, bits: f"({SIGNED_TYPES[bits]}){x}",
+    input=lambda node, element: (f"{node.name}_", element),
+    declare=lambda name, word, bits: f"const {TYPES[bits]} {name} = {word};",
+    further=_in_types,
+    names_constants=False,
+    operations={
+        Op.SHIFT_RIGHT_SIGNED: "({type})({sx} >> {y})",
+        Op.MAGNITUDE: "{sx} < 0 ? {zero} - {x} : {x}",
+        Op.LEADING_ZEROS: "mma_zeros_{of}({x})",
+        Op.SELECT: "MMA_SELECT_{to}({x}, {y}, {z})",
+        Op.ZERO_EXTEND: "({type}){x}",
+        Op.TRUNCATE: "({type}){x}",
+        Op.SIGN_EXTEND: "({type})({signed}){sx}",
+    },
+)
+"""C11, C++11 and CUDA C++."""
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """An operand of a function in C: its name, the type of an element, and how many a dot product takes of it."""
+
+    name: str
+    type: str
+    count: int
+
+
+def c_type(fmt: Format) -> str:
+    """Return the type of C that holds a pattern."""
+    return f"uint{storage_bits(fmt)}_t"
+
+
+def pointers(lowered: Lowered) -> list[Pointer]:
+    """Return the operands in the order of the functions: a, b, c, and the scales where there are any."""
+    return [Pointer(WORDS.get(x.name, x.name), c_type(x.format), len(x.inputs)) for x in lowered.columns]
+
+
+def dot_parameters(lowered: Lowered) -> str:
+    """Return the parameters of a function for one dot product: elements that lie one after another, and the word c."""
+    return ", ".join(f"{p.type} c" if p.name == "c" else f"const {p.type} *{p.name}" for p in pointers(lowered))
+
+
+def array_parameters(lowered: Lowered) -> str:
+    """Return the parameters of a function for many dot products: arrays of operands, then the array d."""
+    d = c_type(lowered.design.d_format)
+    given = [f"const {p.type} *{p.name}" for p in pointers(lowered)]
+    return ", ".join([*given, f"{d} *d"])
+
+
+def core(lowered: Lowered, name: str, inline: str) -> str:
+    """Return the function that all others call: elements of b, and scales of b, are ``stride`` apart."""
+    d = c_type(lowered.design.d_format)
+    inputs = {
+        name: _read(WORDS.get(column.name, column.name), i, column.format)
+        for column in lowered.columns
+        for i, name in enumerate(column.inputs)
+    }
+    lines, result = C.written(lowered.d, inputs)
+    body = "\n".join(f"    {line}" for line in lines)
+    return (
+        f"{inline} {d} {name}({dot_parameters(lowered)}, size_t stride)\n"
+        f"{{\n{body}\n    return {result if d == 'uint32_t' else f'({d}){result}'};\n}}\n"
+    )
+
+
+def _read(column: str, i: int, fmt: Format) -> str:
+    """Return the word of an element: bits above the format's are not read."""
+    element = {"c": "c", "b": f"b[{i} * stride]", "scale_b": f"scale_b[{i} * stride]"}.get(column, f"{column}[{i}]")
+    word = f"(uint{max(storage_bits(fmt), 32)}_t){element}"
+    return word if fmt.bits == storage_bits(fmt) else f"{word} & {(1 << fmt.bits) - 1:#x}u"
+
+
+def core_call(lowered: Lowered, name: str, at: dict[str, str], stride: str) -> str:
+    """Return a call of the core, with the expression of each operand."""
+    return f"{name}({', '.join(at[p.name] for p in pointers(lowered))}, {stride})"
+
+
+def cores(model: Model, inline: str) -> str:
+    """Return the functions ``NAME_first`` and, where c and d have different formats, ``NAME_later``."""
+    parts = [core(model.first, f"{model.name}_first", inline)]
+    if model.later is not model.first:
+        parts.append(core(model.later, f"{model.name}_later", inline))
+    return "\n".join(parts)
+
+
+def later_name(model: Model) -> str:
+    """Return the name of the core of the instructions that follow the first one."""
+    return f"{model.name}_{'first' if model.later is model.first else 'later'}"

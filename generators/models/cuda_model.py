@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from mmaproof.generators.formats.selection import plain
-from mmaproof.generators.models.c_functions import (
+from mmaproof.generators.models.c_model import row_arrays
+from mmaproof.generators.models.c_statements import (
     array_parameters,
     c_type,
     core_call,
     cores,
     dot_parameters,
+    helpers,
     later_name,
     pointers,
 )
-from mmaproof.generators.models.c_self_test import row_arrays
-from mmaproof.generators.models.c_statements import helpers
 from mmaproof.generators.models.model import Model
 from mmaproof.generators.models.self_test import SelfTest
 

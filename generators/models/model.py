@@ -11,9 +11,8 @@ from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import pattern_dtype
 from mmaproof.generators.formats.selection import plain
-from mmaproof.smt.algebra.code import CodeAlgebra, TooWideError
+from mmaproof.smt.algebra.code import CodeAlgebra, TooWideError, WideCodeAlgebra
 from mmaproof.smt.algebra.nodes import LANES, Node
-from mmaproof.smt.algebra.wide_code import WideCodeAlgebra
 from mmaproof.smt.native.lowering import InputColumn, Lowered, continued, lower
 
 _WIDTH = 110  # characters of a line of a comment

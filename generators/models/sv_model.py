@@ -6,13 +6,72 @@ from dataclasses import dataclass
 
 from mmaproof.designs.formats import Format
 from mmaproof.generators.formats.verilog import bench_files
-from mmaproof.generators.models.c_functions import c_type, pointers
 from mmaproof.generators.models.c_model import c_library
+from mmaproof.generators.models.c_statements import c_type, pointers
+from mmaproof.generators.models.dialect import Dialect
 from mmaproof.generators.models.model import WORDS, Model
 from mmaproof.generators.models.self_test import SelfTest
-from mmaproof.generators.models.sv_statements import declarations, leading_zeros
 from mmaproof.smt.algebra.nodes import Op
 from mmaproof.smt.native.lowering import Lowered
+
+FUNCTIONS = """\
+    // the number of zero bits above the highest one bit of x, which is not 0
+    function automatic [{top}:0] leading_zeros_{bits}(input [{top}:0] x);
+        reg [{top}:0] rest;
+        begin
+            rest = x;
+            leading_zeros_{bits} = {bits}'d0;
+{steps}        end
+    endfunction
+"""
+
+_STEP = """\
+            if (rest[{top}:{low}] == {half}'d0) begin
+                leading_zeros_{bits} = leading_zeros_{bits} + {bits}'d{half};
+                rest = rest << {half};
+            end
+"""
+
+
+def leading_zeros(bits: int) -> str:
+    """Return the function that counts the leading zeros of a word of ``bits``."""
+    halves = [bits >> i for i in range(1, bits.bit_length())]
+    steps = "".join(_STEP.format(bits=bits, top=bits - 1, low=bits - half, half=half) for half in halves)
+    return FUNCTIONS.format(bits=bits, top=bits - 1, steps=steps)
+
+
+def constant(value: int, bits: int) -> str:
+    """Return a constant of N bits."""
+    return f"{bits}'h{value:x}"
+
+
+def _zero_extended(x: str, of: int, to: int) -> str:
+    return x if of == to else f"{{{constant(0, to - of)}, {x}}}"
+
+
+SYSTEM_VERILOG = Dialect(
+    constant,
+    signed=lambda x, bits: f"$signed({x})",
+    input=lambda node, element: (f"word_{node.name}", _zero_extended(element, node.width, node.bits)),
+    declare=lambda name, word, bits: f"wire {f'[{bits - 1}:0] ' if bits > 1 else ''}{name} = {word};",
+    further=lambda of, to: {
+        "more": f"{to - of}",
+        "zeros": constant(0, to - of),
+        "top": f"{of - 1}",
+        "last": f"{to - 1}",
+    },
+    operations={
+        Op.SHIFT_RIGHT_SIGNED: "{sx} >>> {y}",
+        Op.MAGNITUDE: "{x}[{top}] ? -{x} : {x}",
+        Op.LEADING_ZEROS: "leading_zeros_{of}({x})",
+        Op.SELECT: "{x} ? {y} : {z}",
+        Op.ZERO_EXTEND: "{{{zeros}, {x}}}",
+        Op.SIGN_EXTEND: "{{{{{more}{{{x}[{top}]}}}}, {x}}}",
+        Op.TRUNCATE: "{x}[{last}:0]",
+    },
+)
+"""Every operation stands alone in its declaration, so that no width or sign of another one reaches it."""
+
 
 _MODULE = """\
 // {about}
@@ -174,7 +233,7 @@ def _module(model: Model, lowered: Lowered, name: str) -> str:
         for x in lowered.columns
         for i, element in enumerate(x.inputs)
     }
-    wires, result = declarations(lowered.d, elements)
+    wires, result = SYSTEM_VERILOG.written(lowered.d, elements)
     counted = sorted({node.operands[0].bits for node in lowered.nodes if node.op is Op.LEADING_ZEROS})
     lanes = sorted({node.bits for node in lowered.nodes} - {1})
     scale = model.design.scale_format

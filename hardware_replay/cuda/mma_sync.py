@@ -23,8 +23,7 @@ from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import Format
-from mmaproof.hardware_replay.kernels.fragments import Fragment, halves
-from mmaproof.hardware_replay.kernels.kernel import Kernel
+from mmaproof.hardware_replay.kernels.kernel import Fragment, Kernel, halves
 
 _THREADS = 32
 

@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 
 from mmaproof.designs.operands import Patterns
-from mmaproof.hardware_replay.kernels.fragments import NOTHING, Fragment, Words
+from mmaproof.hardware_replay.kernels.kernel import NOTHING, Fragment, Words
 
 _WORDS_OF_A_LINE = 4
 """A line is what a core matrix has of one row: 16 bytes along K."""

@@ -19,8 +19,7 @@ import numpy.typing as npt
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.hardware_replay.cuda.shared_memory import matrix_descriptor, shared_memory_image
-from mmaproof.hardware_replay.kernels.fragments import Fragment
-from mmaproof.hardware_replay.kernels.kernel import Kernel
+from mmaproof.hardware_replay.kernels.kernel import Fragment, Kernel
 
 _THREADS = 128
 

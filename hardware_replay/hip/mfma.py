@@ -22,8 +22,7 @@ import numpy.typing as npt
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError
-from mmaproof.hardware_replay.kernels.fragments import NOTHING, Fragment, halves
-from mmaproof.hardware_replay.kernels.kernel import Kernel
+from mmaproof.hardware_replay.kernels.kernel import NOTHING, Fragment, Kernel, halves
 
 ARCHITECTURES = ("cdna1", "cdna2", "cdna3")
 """The architectures of the catalogue whose instructions are AMD's."""

@@ -10,8 +10,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from mmaproof.designs.arrays import as_numpy
 from mmaproof.designs.errors import InputError, OperandError
-from mmaproof.designs.foreign import as_numpy
 from mmaproof.hardware_replay.tables.table import Column, Table
 
 _TYPES = {

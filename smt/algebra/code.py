@@ -515,3 +515,13 @@ def _of_lane(node: Node, is_signed: bool) -> tuple[int, int]:
     """Return the least and the largest number that a node's lane holds."""
     half = 1 << (node.bits - 1)
     return (-half, half - 1) if is_signed else (0, mask(node.bits))
+
+
+class WideCodeAlgebra(CodeAlgebra):
+    """The interpretation of ``CodeAlgebra`` with words of 32 bits, 64, 128, and so on, as wide as a number needs."""
+
+    def _lane(self, least: int, largest: int) -> int:
+        bits = LANES[0]
+        while not fits(bits, least, largest):
+            bits *= 2
+        return bits

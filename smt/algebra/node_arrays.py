@@ -19,7 +19,6 @@ Words = npt.NDArray[Any]
 """One word for each row, or a NumPy scalar for all of them."""
 
 _TYPES: Mapping[int, type[Any]] = {1: np.bool_, 32: np.uint32, 64: np.uint64, 128: np.object_}
-WIDEST_MACHINE_WORD = 64
 _SIGNED: Mapping[int, type[Any]] = {32: np.int32, 64: np.int64}
 
 
@@ -46,38 +45,38 @@ def _computed(node: Node, words: Mapping[Node, Words], inputs: Mapping[str, npt.
         return inputs[node.name].astype(_TYPES[node.bits])
     if node.op is Op.CONSTANT:
         return np.asarray(node.value, dtype=_TYPES[node.bits])
-    is_wide = max(node.bits, *(x.bits for x in node.operands)) > WIDEST_MACHINE_WORD
-    operation = (_WIDE_OPERATIONS if is_wide else _OPERATIONS).get(node.op)
+    operation = _OPERATIONS.get(node.op)
     if operation is None:
         raise UndefinedOperationError(f"{node.op} is not computed on arrays")
     return operation(node, *(words[x] for x in node.operands))
 
 
-def _as_signed(x: Words) -> Words:
-    return x.view(_SIGNED[8 * x.dtype.itemsize])
+def _number(node: Node, operand: int, x: Words) -> Words:
+    """Return the words of an operand, which are in two's complement, as numbers with signs."""
+    bits = node.operands[operand].bits
+    return x.view(_SIGNED[bits]) if bits in _SIGNED else (x ^ 1 << (bits - 1)) - (1 << (bits - 1))
 
 
-def _signed(function: Callable[[Words, Words], Words]) -> Callable[[Node, Words, Words], Words]:
-    """Return an operation on two words in two's complement; its result is words without signs, or truth values."""
-
-    def operation(node: Node, x: Words, y: Words) -> Words:
-        return function(_as_signed(x), _as_signed(y)).view(_TYPES[node.bits])
-
-    return operation
+def _words(node: Node, numbers: Words) -> Words:
+    """Return numbers modulo 2**n as the words of a node, and truth values as they are."""
+    if node.bits == 1:
+        return numbers
+    return numbers.view(_TYPES[node.bits]) if node.bits in _SIGNED else numbers & mask(node.bits)
 
 
 def _plain(function: Callable[..., Words]) -> Callable[..., Words]:
-    def operation(node: Node, *words: Words) -> Words:
-        return function(*words)
-
-    return operation
+    return lambda node, *words: _words(node, function(*words))
 
 
-def _magnitude(node: Node, x: Words) -> Words:
-    return np.abs(_as_signed(x)).view(_TYPES[node.bits])
+def _signed(function: Callable[..., Words]) -> Callable[..., Words]:
+    """Return an operation on words in two's complement."""
+    return lambda node, *words: _words(node, function(*(_number(node, i, x) for i, x in enumerate(words))))
 
 
 def _leading_zeros(node: Node, x: Words) -> Words:
+    if node.bits not in _SIGNED:
+        counted: Words = node.bits - np.frompyfunc(int.bit_length, 1, 1)(x)
+        return counted
     # with the second highest one bit cleared, no conversion to float64 rounds up to the next power of two
     _, length = np.frexp((x & ~(x >> x.dtype.type(1))).astype(np.float64))
     places: Words = node.bits - length
@@ -85,11 +84,7 @@ def _leading_zeros(node: Node, x: Words) -> Words:
 
 
 def _extend_signed(node: Node, x: Words) -> Words:
-    return _as_signed(x).astype(_SIGNED[node.bits]).view(_TYPES[node.bits])
-
-
-def _resized(node: Node, x: Words) -> Words:
-    return x.astype(_TYPES[node.bits])
+    return _words(node, _number(node, 0, x).astype(_SIGNED.get(node.bits, object)))
 
 
 _OPERATIONS: Mapping[Op, Callable[..., Words]] = {
@@ -101,64 +96,19 @@ _OPERATIONS: Mapping[Op, Callable[..., Words]] = {
     Op.XOR: _plain(np.bitwise_xor),
     Op.SHIFT_LEFT: _plain(np.left_shift),
     Op.SHIFT_RIGHT: _plain(np.right_shift),
-    Op.SHIFT_RIGHT_SIGNED: lambda node, x, y: (_as_signed(x) >> _as_signed(y)).view(_TYPES[node.bits]),
+    Op.SHIFT_RIGHT_SIGNED: _signed(np.right_shift),
     Op.MINIMUM: _plain(np.minimum),
     Op.MAXIMUM: _plain(np.maximum),
     Op.MINIMUM_SIGNED: _signed(np.minimum),
     Op.MAXIMUM_SIGNED: _signed(np.maximum),
-    Op.MAGNITUDE: _magnitude,
+    Op.MAGNITUDE: _signed(np.abs),
     Op.LEADING_ZEROS: _leading_zeros,
     Op.EQUAL: _plain(np.equal),
     Op.LESS: _plain(np.less),
     Op.LESS_SIGNED: _signed(np.less),
     Op.SELECT: _plain(np.where),
-    Op.ZERO_EXTEND: _resized,
+    Op.ZERO_EXTEND: lambda node, x: x.astype(_TYPES[node.bits]),
     Op.SIGN_EXTEND: _extend_signed,
-    Op.TRUNCATE: _resized,
-}
-"""Of each operation, what takes the node and the words of its operands. Shifts meet amounts below the width only."""
-
-
-def _number(node: Node, operand: int, x: Words) -> Words:
-    """Return wide words that are in two's complement as numbers with signs."""
-    half = 1 << (node.operands[operand].bits - 1)
-    return (x.astype(object) ^ half) - half
-
-
-def _wrapped(function: Callable[[Words, Words], Words]) -> Callable[[Node, Words, Words], Words]:
-    return lambda node, x, y: function(x, y) & mask(node.bits)
-
-
-def _wide_signed(function: Callable[[Words, Words], Words]) -> Callable[[Node, Words, Words], Words]:
-    def operation(node: Node, x: Words, y: Words) -> Words:
-        result = function(_number(node, 0, x), _number(node, 1, y))
-        return result if node.bits == 1 else result & mask(node.bits)
-
-    return operation
-
-
-_WIDE_OPERATIONS: Mapping[Op, Callable[..., Words]] = {
-    Op.ADD: _wrapped(np.add),
-    Op.SUBTRACT: _wrapped(np.subtract),
-    Op.MULTIPLY: _wrapped(np.multiply),
-    Op.AND: _plain(np.bitwise_and),
-    Op.OR: _plain(np.bitwise_or),
-    Op.XOR: _plain(np.bitwise_xor),
-    Op.SHIFT_LEFT: _wrapped(np.left_shift),
-    Op.SHIFT_RIGHT: _plain(np.right_shift),
-    Op.SHIFT_RIGHT_SIGNED: lambda node, x, y: (_number(node, 0, x) >> y) & mask(node.bits),
-    Op.MINIMUM: _plain(np.minimum),
-    Op.MAXIMUM: _plain(np.maximum),
-    Op.MINIMUM_SIGNED: _wide_signed(np.minimum),
-    Op.MAXIMUM_SIGNED: _wide_signed(np.maximum),
-    Op.MAGNITUDE: lambda node, x: np.abs(_number(node, 0, x)),
-    Op.LEADING_ZEROS: lambda node, x: node.bits - np.frompyfunc(int.bit_length, 1, 1)(x),
-    Op.EQUAL: _plain(np.equal),
-    Op.LESS: _plain(np.less),
-    Op.LESS_SIGNED: _wide_signed(np.less),
-    Op.SELECT: _plain(np.where),
-    Op.ZERO_EXTEND: lambda node, x: x.astype(object),
-    Op.SIGN_EXTEND: lambda node, x: _number(node, 0, x) & mask(node.bits),
     Op.TRUNCATE: lambda node, x: (x & mask(node.bits)).astype(_TYPES[node.bits]),
 }
-"""The same where an operand or the result has 128 bits."""
+"""Of each operation, what takes the node and the words of its operands. Shifts meet amounts below the width only."""

@@ -6,7 +6,6 @@ Nothing here knows what a node is for. Loads and stores around the nodes are of 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import assert_never
 
 from mmaproof.smt.algebra.nodes import Node, Op
 
@@ -87,33 +86,17 @@ class Writer:
     def _operation(self, node: Node) -> str:
         op, operands, kind = node.op, node.operands, self.vector(node.bits)
         words = [self.word(x) for x in operands]
-        match op:
-            case (
-                Op.ADD
-                | Op.SUBTRACT
-                | Op.MULTIPLY
-                | Op.AND
-                | Op.OR
-                | Op.XOR
-                | Op.SHIFT_LEFT
-                | Op.SHIFT_RIGHT
-                | Op.SHIFT_RIGHT_SIGNED
-            ):
-                return self.emit(f"{_BINARY[op]} {kind} {words[0]}, {words[1]}")
-            case Op.EQUAL | Op.LESS | Op.LESS_SIGNED:
-                return self.emit(f"icmp {_COMPARED[op]} {self.vector(operands[0].bits)} {words[0]}, {words[1]}")
-            case Op.SELECT:
-                return self.emit(f"select {self.vector(1)} {words[0]}, {kind} {words[1]}, {kind} {words[2]}")
-            case Op.ZERO_EXTEND | Op.SIGN_EXTEND | Op.TRUNCATE:
-                return self.emit(f"{_RESIZED[op]} {self.vector(operands[0].bits)} {words[0]} to {kind}")
-            case Op.MINIMUM | Op.MAXIMUM | Op.MINIMUM_SIGNED | Op.MAXIMUM_SIGNED | Op.MAGNITUDE | Op.LEADING_ZEROS:
-                return self._call(_INTRINSICS[op], kind, f"v{self.lanes}i{node.bits}", words, _FLAGS.get(op, ""))
-            case Op.FUSED_MULTIPLY_ADD:
-                return self._fused_multiply_add(node, words)
-            case Op.INPUT | Op.CONSTANT:
-                raise ValueError(f"{node} is not an operation")
-            case _:
-                assert_never(op)
+        if op in _BINARY:
+            return self.emit(f"{_BINARY[op]} {kind} {words[0]}, {words[1]}")
+        if op in _COMPARED:
+            return self.emit(f"icmp {_COMPARED[op]} {self.vector(operands[0].bits)} {words[0]}, {words[1]}")
+        if op in _RESIZED:
+            return self.emit(f"{_RESIZED[op]} {self.vector(operands[0].bits)} {words[0]} to {kind}")
+        if op is Op.SELECT:
+            return self.emit(f"select {self.vector(1)} {words[0]}, {kind} {words[1]}, {kind} {words[2]}")
+        if op is Op.FUSED_MULTIPLY_ADD:
+            return self._fused_multiply_add(node, words)
+        return self._call(_INTRINSICS[op], kind, f"v{self.lanes}i{node.bits}", words, _FLAGS.get(op, ""))
 
     def _call(self, intrinsic: str, kind: str, suffix: str, words: Sequence[str], flags: str = "") -> str:
         name = f"@llvm.{intrinsic}.{suffix}"

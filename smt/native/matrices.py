@@ -21,9 +21,9 @@ from mmaproof.designs.formats import Format, Specials
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
 from mmaproof.smt.arrays import CHUNK_ROWS, evaluate_on_arrays
 from mmaproof.smt.native import cache
-from mmaproof.smt.native.batches import is_infinite
 from mmaproof.smt.native.checked import MOST_LOADED, Recipe, Source, checked, compiling, sample
 from mmaproof.smt.native.compiler import MachineCode, processor
+from mmaproof.smt.native.kernels import is_infinite
 from mmaproof.smt.native.lowering import continued, input_columns, lower
 from mmaproof.smt.native.panels import MULTIPLY, UNPACK_A, UNPACK_B, panel_functions
 

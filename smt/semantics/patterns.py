@@ -6,8 +6,32 @@ from typing import Any
 
 from mmaproof.designs.formats import Format, Specials
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
-from mmaproof.smt.semantics.equality import equal_results
 from mmaproof.smt.semantics.unpack import is_zero, unpack
+
+
+def equal_results(
+    algebra: Algebra[D, T],
+    fmt: Format,
+    x: Word[D],
+    y: Word[D],
+    *,
+    nan_codes: bool = False,
+    zero_signs: bool = True,
+) -> Truth[T]:
+    """Return whether both are NaN (with ``nan_codes``: the same code) or have the same bits.
+
+    +0 and -0 differ, unless ``zero_signs`` is False.
+    """
+    same = x == y
+    if fmt.is_integer:
+        return same
+    numbers = [unpack(algebra, fmt, p) for p in (x, y)]
+    alike = [same]
+    if not nan_codes:
+        alike.append(algebra.all_of([n.nan for n in numbers]))
+    if not zero_signs:
+        alike.append(algebra.all_of([is_zero(fmt, n) for n in numbers]))
+    return algebra.any_of(alike)
 
 
 def zero(algebra: Algebra[D, T], fmt: Format) -> Word[D]:

@@ -8,9 +8,8 @@ from typing import Final
 
 from mmaproof.smt.solving.backends import BACKENDS
 from mmaproof.smt.solving.errors import MalformedReplyError
-from mmaproof.smt.solving.kept import Kept, KeptSolver
+from mmaproof.smt.solving.kept import Ended, Kept, KeptSolver, SolverProcess, reason_of_death
 from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.process import Ended, SolverProcess, reason_of_death
 from mmaproof.smt.solving.protocol import Message, decode
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.verdict import Cause, Outcome, Reply, SolverIdentity

@@ -6,12 +6,11 @@ from typing import assert_never
 
 from mmaproof.smt.solving.attempt import COMMANDS, Attempt
 from mmaproof.smt.solving.backends import BACKENDS
-from mmaproof.smt.solving.disagreement import require_agreement
 from mmaproof.smt.solving.errors import SolverNotInstalledError
 from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.portfolio import racers
-from mmaproof.smt.solving.proof_certificate import certify_by_proof, require_prover
+from mmaproof.smt.solving.portfolio import racers, require_agreement
 from mmaproof.smt.solving.query import Query
+from mmaproof.smt.solving.refuting import certify_by_proof, require_prover
 from mmaproof.smt.solving.verdict import Outcome, Reply, SolverIdentity
 
 

@@ -16,7 +16,7 @@ import sys
 import time
 from typing import Final
 
-from mmaproof.smt.solving.engines import GaveUpError
+from mmaproof.smt.solving.backends import GaveUpError
 from mmaproof.smt.solving.protocol import HEADER_BYTES, Header, Message, encode, is_out_of_memory
 from mmaproof.smt.solving.verdict import Cause, Outcome
 from mmaproof.smt.solving.worker import (

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, assert_never
 
 from mmaproof.smt.solving.errors import MalformedReplyError
-from mmaproof.smt.solving.hexadecimal import from_hexadecimal, to_hexadecimal
+from mmaproof.smt.solving.query import from_hexadecimal, to_hexadecimal
 from mmaproof.smt.solving.verdict import Cause, Outcome
 
 _KEYS: Final = {

@@ -1,7 +1,9 @@
-"""Refutations of clauses, by a SAT solver in a process that stays for the next ones."""
+"""Refutations of clauses: proofs that a SAT solver writes, by a process for one query or one that stays."""
 
 from __future__ import annotations
 
+import hashlib
+import importlib.util
 import json
 import os
 import selectors
@@ -9,13 +11,57 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+from mmaproof.smt.solving.attempt import Attempt
+from mmaproof.smt.solving.errors import SolverNotInstalledError
 from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.lrat import Refutation
-from mmaproof.smt.solving.proof_certificate import require_prover
+from mmaproof.smt.solving.lrat import SAT_SOLVER, Refutation
+from mmaproof.smt.solving.query import Query
+from mmaproof.smt.solving.verdict import Reply, SolverIdentity
 from mmaproof.smt.solving.work import Clock, add_work, clock_of
+
+# ``process`` explains -P.
+_PROVER: Final = (sys.executable, "-P", "-m", "mmaproof.smt.solving.proof_worker")
+
+
+def require_prover() -> SolverIdentity:
+    """Return the identity of the SAT solver and the checker, with the versions of their packages.
+
+    Raises ``SolverNotInstalledError`` if the package of the SAT solver is missing.
+    """
+    from importlib.metadata import version  # noqa: PLC0415
+
+    if importlib.util.find_spec("pysat") is None:
+        raise SolverNotInstalledError(
+            "a proof is written by a SAT solver, and no Python package 'pysat' is here: pip install 'mmaproof[proofs]'"
+        )
+    return SolverIdentity(f"{SAT_SOLVER}+lrat", f"python-sat {version('python-sat')}, mmaproof {version('mmaproof')}")
+
+
+def certify_by_proof(query: Query, limits: Limits, *, keep: Path | None = None) -> Reply:
+    """Find out whether a query is unsatisfiable, by a checked proof.
+
+    The reply is UNSAT only if the proof holds. SAT comes with the values of all symbols, on which the query was
+    evaluated. A time-out, an exceeded memory limit, a crash and a proof that does not hold give UNKNOWN with a reason.
+    ``keep`` is a folder in which other checkers find the clauses (HASH.cnf, DIMACS) and the proof (HASH.lrat, LRAT as
+    text) of an unsatisfiable query, even if the proof does not hold. HASH is the beginning of the SHA-256 of the
+    query's text.
+
+    Raises ``SolverNotInstalledError``, and ``OSError`` if the folder cannot be made.
+
+    A SAT solver writes the proof. Neither it nor any SMT solver is trusted. The trusted modules are ``cnf`` and
+    ``gates``, which write the clauses, and ``drup``, which checks the proof.
+    """
+    prover = require_prover()
+    stem = ""
+    if keep is not None:
+        keep.mkdir(parents=True, exist_ok=True)
+        stem = str(keep.absolute() / hashlib.sha256(query.text.encode()).hexdigest()[:16])
+    return Attempt(query, prover, limits, limits.seconds, (*_PROVER, stem)).answer()
+
 
 # ``process`` explains -P.
 _WORKER: Final = (sys.executable, "-P", "-m", "mmaproof.smt.solving.refuting_worker")

@@ -5,9 +5,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from mmaproof.smt.solving.hexadecimal import to_hexadecimal
 from mmaproof.smt.solving.operators import TRUTH
-from mmaproof.smt.solving.query import CONST, SYMBOL, Node, Query
+from mmaproof.smt.solving.query import CONST, SYMBOL, Node, Query, to_hexadecimal
 
 # A term that is used once is written where it is used, as long as it stays readable. Every other term gets a name, so
 # that neither people nor parsers meet deep nesting.

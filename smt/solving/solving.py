@@ -9,14 +9,13 @@ from typing import Self
 
 from pysmt.fnode import FNode
 
+from mmaproof.smt.environment import default_environment
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER, require_solver
 from mmaproof.smt.solving.certify import Certify, certified, certifiers, confirmation
-from mmaproof.smt.solving.disagreement import require_agreement
 from mmaproof.smt.solving.errors import UnsupportedFormulaError
 from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.portfolio import Race, racers
+from mmaproof.smt.solving.portfolio import Race, Rival, racers, require_agreement, run_beside
 from mmaproof.smt.solving.query import Query
-from mmaproof.smt.solving.rival import Rival, run_beside
 from mmaproof.smt.solving.store import Store
 from mmaproof.smt.solving.verdict import Outcome, Reply
 from mmaproof.smt.solving.work import add_work, worked
@@ -132,3 +131,22 @@ class Solving:
 def _is_believed(kept: Reply, certify: Certify) -> bool:
     """Return whether a kept reply confirms another one: that of a proof has the hash of what was checked."""
     return certify is not Certify.PROOF or kept.outcome is not Outcome.UNSAT or kept.certificate is not None
+
+
+_LIMITS = Limits(60, 1 << 30)
+
+
+def self_test(solver: str) -> str | None:
+    """Return what is wrong with an installed solver, in one line; None if it works.
+
+    It is asked for a word of eight bits whose square is 2 modulo 256, which does not exist, and for one whose square is
+    1. Raises SolverNotInstalledError and UnknownSolverError.
+    """
+    terms = default_environment().formula_manager
+    x = terms.Symbol("self_test_8", terms.env.type_manager.BVType(8))
+    for square, wanted in ((2, Outcome.UNSAT), (1, Outcome.SAT)):
+        reply = Solving(solver).ask(terms.Equals(terms.BVMul(x, x), terms.BV(square, 8)), (), limits=_LIMITS)
+        if reply.outcome is not wanted:
+            said = reply.reason if reply.outcome is Outcome.UNKNOWN else f"it said {reply.outcome.value}"
+            return f"x * x = {square} modulo 256 is {wanted.value}: {said}"
+    return None

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from mmaproof.cli import doctor
-from mmaproof.smt.solving import backends, self_test
+from mmaproof.smt.solving import backends, solving
 from mmaproof.smt.solving.backends import Availability, available_solvers
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Outcome, Reply, SolverIdentity
@@ -38,7 +38,7 @@ def test_a_solver_that_does_not_work_is_the_first_thing_to_do(run, monkeypatch, 
         held["cvc5"] = Availability("cvc5", None, "no Python package 'cvc5': pip install cvc5")
     monkeypatch.setattr(backends, "available_solvers", lambda: held)
     faults = {"cvc5": "x * x = 2 modulo 256 is unsat: it said sat"} if reason == "fault" else {}
-    monkeypatch.setattr(self_test, "self_test", faults.get)
+    monkeypatch.setattr(solving, "self_test", faults.get)
     status, out, _ = run("doctor")
     assert status == 3
     end = out[out.index("To do:") :]
@@ -57,9 +57,9 @@ def test_a_solver_that_always_says_the_same_does_not_work(monkeypatch, outcome):
     )
     reply = Reply(outcome, SolverIdentity("cvc5", "1"), 0.0, reason=reason, model=model)
     monkeypatch.setattr(Solving, "ask", lambda *_, **__: reply)
-    assert self_test.self_test("cvc5") is not None
+    assert solving.self_test("cvc5") is not None
 
 
 @pytest.mark.parametrize("solver", ["bitwuzla", "cvc5", "z3"])
 def test_the_solvers_that_are_here_work(solver):
-    assert self_test.self_test(solver) is None
+    assert solving.self_test(solver) is None

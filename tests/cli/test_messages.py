@@ -4,7 +4,7 @@ import pytest
 
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.errors import did_you_mean
-from mmaproof.designs.products import PRODUCTS, architecture_of
+from mmaproof.designs.names import PRODUCTS, architecture_of
 
 VOLTA = "volta/f32.f16.f16.f32"
 

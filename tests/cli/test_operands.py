@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from mmaproof.cli.differences import difference
 from mmaproof.cli.operands import operand_lines, operands_record
+from mmaproof.cli.verdicts import difference
 from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import find_format
 

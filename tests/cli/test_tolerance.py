@@ -8,7 +8,7 @@ import sys
 import pytest
 from support.commands import only_json
 
-from mmaproof.cli.deadline import OutOfTime, within
+from mmaproof.cli.options import OutOfTime, within
 
 FP8 = "hopper/wgmma.f32.e4m3.e4m3"
 
@@ -76,7 +76,7 @@ def test_bad_input_is_named(run, arguments, text):
 
 
 def test_a_command_that_computes_beyond_its_limit_is_ended(run, monkeypatch):
-    monkeypatch.setattr("mmaproof.cli.deadline._GRACE", 0.0)
+    monkeypatch.setattr("mmaproof.cli.options._GRACE", 0.0)
     status, out, err = run("tolerance", FP8, "--k", 1048576, "--quantile", 0.9, "--timeout", "0.5s")
     assert (status, out) == (3, "")
     said = "unknown: not answered within 0.5s, and there is no part of an answer; "
@@ -92,6 +92,6 @@ def test_a_limit_that_is_kept_leaves_nothing_behind(run):
 
 def test_a_command_that_waits_is_ended(monkeypatch):
     """A target that does not answer and a solver that does not end are waited for as long as the limit says."""
-    monkeypatch.setattr("mmaproof.cli.deadline._GRACE", 0.0)
+    monkeypatch.setattr("mmaproof.cli.options._GRACE", 0.0)
     with pytest.raises(OutOfTime), within(0.2):
         subprocess.run([sys.executable, "-c", "import time; time.sleep(60)"], check=True)

@@ -1,7 +1,7 @@
 """What two architectures have in common."""
 
+from mmaproof.designs.arithmetic import in_common
 from mmaproof.designs.catalogue import load_catalogue
-from mmaproof.designs.in_common import in_common
 
 
 def test_pairs_have_one_signature_and_say_how_they_differ() -> None:

@@ -15,10 +15,9 @@ from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError
 from mmaproof.explain import explain, joined
 from mmaproof.explain.blocks import Picture
-from mmaproof.explain.figure import write_figure
+from mmaproof.explain.figure import COLOURS, description, picture_svg, write_figure
 from mmaproof.explain.html import STYLE, picture_html
 from mmaproof.explain.lines import picture_lines, plain
-from mmaproof.explain.svg import COLOURS, description, picture_svg
 
 PAIR = explain([VOLTA, TURING], EQUATION_10)
 SVG = "{http://www.w3.org/2000/svg}"

@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from mmaproof.generators import set_cover as module
-from mmaproof.generators.set_cover import set_cover
+from mmaproof.generators import suite as module
+from mmaproof.generators.suite import set_cover
 
 
 def fewest(sets):

@@ -16,8 +16,18 @@ from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.generators import suite as module
-from mmaproof.generators.separate import Pool, breed, strip
-from mmaproof.generators.suite import Choice, EquivalentSeparatedError, Fewest, Task, choose, needs_of, suite
+from mmaproof.generators.suite import (
+    Choice,
+    EquivalentSeparatedError,
+    Fewest,
+    Pool,
+    Task,
+    breed,
+    choose,
+    needs_of,
+    strip,
+    suite,
+)
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import Finite
 from mmaproof.properties.property import Joined

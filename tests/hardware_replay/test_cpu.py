@@ -15,8 +15,7 @@ from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError, InputError, OperandError, TargetUnavailable
 from mmaproof.designs.operands import OperandBatch, Patterns
 from mmaproof.hardware_replay import cpu
-from mmaproof.hardware_replay.amx import permit_tiles, tile_source
-from mmaproof.hardware_replay.cpu import INSTRUCTIONS, CpuInstruction, find_cpu_instruction
+from mmaproof.hardware_replay.cpu import INSTRUCTIONS, CpuInstruction, find_cpu_instruction, permit_tiles, tile_source
 from mmaproof.hardware_replay.target import Unit
 from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
@@ -345,7 +344,7 @@ def test_a_refused_permission_is_said(monkeypatch):
             return -1
 
     permit_tiles.cache_clear()
-    monkeypatch.setattr("mmaproof.hardware_replay.amx.ctypes.CDLL", lambda *_, **__: Refusing())
+    monkeypatch.setattr("mmaproof.hardware_replay.cpu.ctypes.CDLL", lambda *_, **__: Refusing())
     try:
         with pytest.raises(
             TargetUnavailable, match=r"Linux refuses this process the tiles of AMX \(Operation not perm"

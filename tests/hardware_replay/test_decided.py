@@ -11,9 +11,14 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.levels import load_recorded, parse_recorded
 from mmaproof.designs.operands import OperandBatch
-from mmaproof.hardware_replay.alternatives import alternatives
 from mmaproof.hardware_replay.answers import Answers, Numbered
-from mmaproof.hardware_replay.decided import decide, recorded_text, recordings_in, recordings_of_the_project
+from mmaproof.hardware_replay.decided import (
+    alternatives,
+    decide,
+    recorded_text,
+    recordings_in,
+    recordings_of_the_project,
+)
 from mmaproof.hardware_replay.provenance import Provenance
 from mmaproof.hardware_replay.recordings import write_recording
 from mmaproof.smt.evaluate import evaluate_batch

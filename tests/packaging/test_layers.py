@@ -171,7 +171,7 @@ def test_folder_imports_only_what_it_may(folder: str) -> None:
         ("smt/proving", "from mmaproof.generators import suite"),
         ("properties", "from mmaproof.gemm import answers"),
         ("gemm/programs", "from mmaproof.gemm.answers import bounds"),
-        ("gemm/questions", "from mmaproof.verification.answer import answer"),
+        ("gemm/questions", "from mmaproof.verification.strategies import answer"),
         ("verification", "from mmaproof.gemm.answers import compare"),
         ("hardware_replay", "from mmaproof.gemm.questions import split"),
         ("properties", "from mmaproof.hardware_replay import targets"),

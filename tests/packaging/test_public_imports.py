@@ -21,7 +21,7 @@ INSIDE = {
         "mmaproof.smt.semantics.unpack",
     },
     # How the files of a refutation are kept, of a query that only the inside of a proof has.
-    "docs/certificates.md": {"mmaproof.smt.solving.proof_certificate"},
+    "docs/certificates.md": {"mmaproof.smt.solving.refuting"},
 }
 """What else a document may import, and why."""
 

@@ -16,7 +16,7 @@ from mmaproof.designs.element import Operands
 from mmaproof.explain import explain
 from mmaproof.explain.html import picture_html
 from mmaproof.explain.lines import picture_lines
-from mmaproof.explain.svg import picture_svg
+from mmaproof.explain.figure import picture_svg
 from mmaproof.smt.trace import evaluate
 
 design = find_design("turing/f32.f16.f16.f32")

@@ -20,11 +20,11 @@ from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status, Verdict, combine
 from mmaproof.smt.trace import evaluate
-from mmaproof.verification.answer import answer
 from mmaproof.verification.check import check
 from mmaproof.verification.compare import compare
 from mmaproof.verification.means import Means
 from mmaproof.verification.search import Budget
+from mmaproof.verification.strategies import answer
 
 LIMITS = Limits(120, 4 << 30)
 FP16 = "volta/f32.f16.f16.f32@L=2"

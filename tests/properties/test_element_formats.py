@@ -32,10 +32,10 @@ from mmaproof.properties.question import Question
 from mmaproof.properties.run_question import Scope
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.verdict import Status
-from mmaproof.verification.answer import answer
-from mmaproof.verification.largest import largest
+from mmaproof.verification.check import largest
 from mmaproof.verification.means import Means
 from mmaproof.verification.search import Budget
+from mmaproof.verification.strategies import answer
 
 LIMITS = Limits(20, 4 << 30)
 LEAST = next(f for f in ELEMENTS if f.name == "small-e1m1")

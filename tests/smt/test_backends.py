@@ -15,7 +15,7 @@ from mmaproof.smt import backends
 from mmaproof.smt import evaluate as module
 from mmaproof.smt.backends import Backend, wanted_backend, wanting
 from mmaproof.smt.evaluate import evaluate_batch
-from mmaproof.smt.native import batches, compiler, kernels, matrices, paying
+from mmaproof.smt.native import compiler, kernels, matrices, paying
 from mmaproof.smt.native.lowering import lower
 from mmaproof.verification.distributions import draw
 
@@ -40,7 +40,7 @@ def used(monkeypatch) -> list[str]:
 
     monkeypatch.setattr(module, "evaluate_on_arrays", watched("arrays", module.evaluate_on_arrays))
     monkeypatch.setattr(module, "evaluate", watched("integers", module.evaluate))
-    monkeypatch.setattr(batches, "evaluate_natively", watched("native", batches.evaluate_natively))
+    monkeypatch.setattr(kernels, "evaluate_natively", watched("native", kernels.evaluate_natively))
     return calls
 
 

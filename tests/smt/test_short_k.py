@@ -18,7 +18,7 @@ from mmaproof.gemm.programs import read_plan
 from mmaproof.gemm.programs.normal_form import same_computation
 from mmaproof.gemm.tolerances.tolerance import tolerance
 from mmaproof.generators.models.model import make_model
-from mmaproof.hardware_replay.amx import tile_source
+from mmaproof.hardware_replay.cpu import tile_source
 from mmaproof.hardware_replay.emulation import dot, matmul
 from mmaproof.properties.library import find_property
 from mmaproof.properties.run_question import Scope

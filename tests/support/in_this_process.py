@@ -13,12 +13,12 @@ from pysmt.logics import QF_BV
 
 from mmaproof.smt.environment import default_environment
 from mmaproof.smt.solving.backends import require_solver
-from mmaproof.smt.solving.bitwuzla_solver import BitwuzlaSolver
 from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
+from mmaproof.smt.solving.portfolio import Rival
 from mmaproof.smt.solving.query import Query
-from mmaproof.smt.solving.rival import Rival
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Cause, Outcome, Reply
+from support.bitwuzla_solver import BitwuzlaSolver
 
 MOST_SECONDS = 0.5
 """What a query may take; nearly all take milliseconds."""

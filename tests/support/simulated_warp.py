@@ -15,8 +15,7 @@ import numpy as np
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
-from mmaproof.hardware_replay.kernels.fragments import Words
-from mmaproof.hardware_replay.kernels.kernel import Kernel
+from mmaproof.hardware_replay.kernels.kernel import Kernel, Words
 from mmaproof.smt.evaluate import evaluate_batch
 
 Places = Callable[[int, int, int, int], tuple[int, int]]

@@ -6,7 +6,7 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.verification.compare import compare
-from mmaproof.verification.extremes import small_products
+from mmaproof.verification.search import small_products
 
 BF16 = "ampere/mma.m16n8k8.f32.bf16.bf16.f32"
 

@@ -7,7 +7,7 @@ from support.fake_properties import BF16, HALF_STEP, Assuming, Never, Undecided,
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError
-from mmaproof.generators.fingerprint import vectors_of
+from mmaproof.generators.standard import vectors_of
 from mmaproof.properties.library import find_property
 from mmaproof.properties.property import PropertyVerdict
 from mmaproof.properties.run_question import Scope

@@ -11,9 +11,8 @@ from mmaproof.rtl import read_unit
 from mmaproof.rtl.meant import in_one_pass
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.verdict import Status
-from mmaproof.verification import netlist_properties
-from mmaproof.verification.check import check
-from mmaproof.verification.netlist_properties import check_netlist
+from mmaproof.verification import check as module
+from mmaproof.verification.check import check, check_netlist
 
 pytest.importorskip("pyosys")
 
@@ -28,7 +27,7 @@ def nothing_is_known_of_netlists(monkeypatch):
         unknown = replace(done.finding, status=Status.UNKNOWN, reason="not asked", runs=())
         return done if design.step.is_parametric else replace(done, finding=unknown)
 
-    monkeypatch.setattr(netlist_properties, "check", asked)
+    monkeypatch.setattr(module, "check", asked)
 
 
 def answer(folder, source, design):

@@ -31,12 +31,11 @@ from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Cause, Outcome, Reply, SolverIdentity, Status, Verdict, combine
 from mmaproof.verification import strategies
-from mmaproof.verification.answer import answer
 from mmaproof.verification.classes import groups_of
 from mmaproof.verification.compare import Comparison
 from mmaproof.verification.matrix import PairVerdict
 from mmaproof.verification.means import Means
-from mmaproof.verification.strategies import BY_IDENTITY
+from mmaproof.verification.strategies import BY_IDENTITY, answer
 
 NOBODY = SolverIdentity("nobody", "0")
 UNKNOWN = Reply(Outcome.UNKNOWN, NOBODY, 0.0, reason=Cause.TIMEOUT.reason("made up"))

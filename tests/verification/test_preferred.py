@@ -7,7 +7,7 @@ from mmaproof.designs.open_points import open_readings
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.smt.trace import evaluate
-from mmaproof.verification.preferred import Readings, fixed_parameters, has_products
+from mmaproof.verification.compare import Readings, fixed_parameters, has_products
 
 HOPPER = "hopper/wgmma.f32.bf16.bf16"
 FP8 = "hopper/wgmma.f32.e4m3.e4m3", "blackwell/tcgen05.mma.m64n8k32.f32.e4m3.e4m3"

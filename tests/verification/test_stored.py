@@ -17,11 +17,11 @@ from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.store import Store
 from mmaproof.smt.solving.verdict import SolverIdentity, Status
 from mmaproof.verification import stored, strategies
-from mmaproof.verification.answer import answer
 from mmaproof.verification.compare import compare
 from mmaproof.verification.means import Means
 from mmaproof.verification.search import Budget
 from mmaproof.verification.stored import SOURCES
+from mmaproof.verification.strategies import answer
 
 ROOT = Path(__file__).parents[2]
 VOLTA, TURING = find_design("volta/f32.f16.f16.f32"), find_design("turing/f32.f16.f16.f32")

@@ -19,7 +19,7 @@ from mmaproof.properties.preconditions import parse_precondition
 from mmaproof.properties.property import Joined, LemmaVerdict, QuestionVerdict
 from mmaproof.smt.solving.attempt import COMMANDS
 from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
-from mmaproof.smt.solving.rival import Overtaken
+from mmaproof.smt.solving.portfolio import Overtaken
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Outcome, Status, Verdict
 from mmaproof.smt.solving.work import worked

@@ -19,8 +19,8 @@ from mmaproof.properties.run_question import Scope
 from mmaproof.smt.proving.kernel import Theorem, is_theorem
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
-from mmaproof.verification.answer import answer
 from mmaproof.verification.means import Means
+from mmaproof.verification.strategies import answer
 
 VOLTA = "volta/mma.m8n8k4.f32.f16.f16.f32"
 INT4 = "turing/mma.m8n8k32.s32.s4.s4.s32"

@@ -13,7 +13,7 @@ from mmaproof.designs.errors import InputError
 from mmaproof.generators.formats.programs import CUDA, program
 from mmaproof.generators.sources import read_rows
 from mmaproof.generators.vectors import answers_of, read_vectors
-from mmaproof.hardware_replay.cuda.instructions import ARCHITECTURES, kernel_of
+from mmaproof.hardware_replay.cuda.device import ARCHITECTURES, kernel_of
 from mmaproof.hardware_replay.cuda.mma_sync import rejected
 from mmaproof.hardware_replay.replay import replay
 from mmaproof.hardware_replay.targets import ModelTarget

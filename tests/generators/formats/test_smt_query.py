@@ -4,7 +4,7 @@ import pytest
 import z3
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.generators.formats.smt_query import equivalence_script
+from mmaproof.generators.formats.files import equivalence_script
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import parse_precondition
 from mmaproof.smt.proving.decide import decide

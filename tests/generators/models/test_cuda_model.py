@@ -51,7 +51,7 @@ def test_an_operation_printed_wrong_fails_the_self_test(tmp_path, op):
 )
 def test_the_header_compiles_for_gpus(name, architecture):
     pytest.importorskip("cuda.bindings", reason="the package cuda-bindings is not here: nothing can be compiled")
-    from mmaproof.hardware_replay.cuda.compiling import compile_source
+    from mmaproof.hardware_replay.cuda.device import compile_source
 
     model, files = files_of(name, rows=8)
     cubin = compile_source(files[f"{model.name}.cuh"], architecture, device_int128=128 in model.lanes)
@@ -70,7 +70,7 @@ def test_two_models_share_a_program(tmp_path):
 
 def test_the_kernel_of_the_documents_compiles_for_gpus():
     pytest.importorskip("cuda.bindings", reason="the package cuda-bindings is not here: nothing can be compiled")
-    from mmaproof.hardware_replay.cuda.compiling import compile_source
+    from mmaproof.hardware_replay.cuda.device import compile_source
 
     model, files = files_of("hopper/wgmma.m64n8k16.f32.f16.f16", rows=8)
     header = f"{model.name}.cuh"

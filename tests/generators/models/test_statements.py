@@ -5,9 +5,9 @@ import random
 import pytest
 from support.models import MUTATIONS, STRICT, compiled, mutated, need, run_in, sanitized
 
-from mmaproof.generators.models.c_statements import TYPES, constant, helpers, statements
-from mmaproof.generators.models.sv_statements import constant as sv_constant
-from mmaproof.generators.models.sv_statements import declarations, leading_zeros
+from mmaproof.generators.models.c_statements import TYPES, C, constant, helpers
+from mmaproof.generators.models.sv_model import SYSTEM_VERILOG, leading_zeros
+from mmaproof.generators.models.sv_model import constant as sv_constant
 from mmaproof.smt.algebra.nodes import COMPARISONS, LANES, SHIFTS, Graph, Node, Op, compute, mask
 
 OF_ONE_BIT = (Op.AND, Op.OR, Op.XOR)
@@ -61,7 +61,7 @@ def c_program(found, change=lambda text: text):
     parts += [helpers([node for node, _, _ in found], "static inline"), "static int wrong;\n"]
     calls = []
     for i, (node, inputs, rows) in enumerate(found):
-        lines, result = statements(node, {x.name: x.name for x in inputs})
+        lines, result = C.written(node, {x.name: x.name for x in inputs})
         parameters = ", ".join(f"{TYPES[x.bits]} {x.name}" for x in inputs)
         body = "\n".join(lines)
         parts.append(f"static {TYPES[node.bits]} f{i}({parameters}) {{\n{body}\nreturn {result};\n}}\n")
@@ -75,7 +75,7 @@ def c_program(found, change=lambda text: text):
 def sv_program(found, change=lambda text: text):
     parts, checks, wires = [], [], []
     for i, (node, inputs, rows) in enumerate(found):
-        lines, result = declarations(node, {x.name: x.name for x in inputs})
+        lines, result = SYSTEM_VERILOG.written(node, {x.name: x.name for x in inputs})
         ports = "".join(f"input [{x.bits - 1}:0] {x.name}, " for x in inputs)
         function = leading_zeros(node.bits) if node.op is Op.LEADING_ZEROS else ""
         body = "\n".join(lines)
@@ -154,7 +154,7 @@ def test_what_is_no_operation_of_integers_is_refused():
     graph = Graph()
     x = graph.input("x", 32, 32)
     fused = graph.node(Op.FUSED_MULTIPLY_ADD, (x, x, x), 32)
-    for printer in (statements, declarations):
+    for printer in (C.written, SYSTEM_VERILOG.written):
         with pytest.raises(ValueError, match="not an operation of integers"):
             printer(fused, {"x": "x"})
     with pytest.raises(ValueError, match="no type in C"):
@@ -165,10 +165,10 @@ def test_a_node_is_a_statement():
     graph = Graph()
     x = graph.input("x", 16, 32)
     total: Node = graph.node(Op.ADD, (x, graph.constant(3, 32)), 32)
-    lines, result = statements(total, {"x": "x[0]"})
+    lines, result = C.written(total, {"x": "x[0]"})
     assert lines == ["const uint32_t x_ = x[0];", "const uint32_t t2 = x_ + 0x3u;"]
     assert result == "t2"
-    wires, _ = declarations(total, {"x": "x[15:0]"})
+    wires, _ = SYSTEM_VERILOG.written(total, {"x": "x[15:0]"})
     assert wires == [
         "wire [31:0] word_x = {16'h0, x[15:0]};",
         "wire [31:0] t1 = 32'h3;",

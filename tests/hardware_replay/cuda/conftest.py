@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mmaproof.hardware_replay.cuda.compiling import compile_kernels
+from mmaproof.hardware_replay.cuda.device import compile_kernels
 from mmaproof.hardware_replay.kernels.kernel import Kernel
 
 Disassemble = Callable[[Sequence[Kernel]], dict[str, str]]

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from mmaproof.designs.errors import TargetUnavailable
-from mmaproof.hardware_replay.cuda.compiling import CompilationError, compile_source, nvrtc_version
+from mmaproof.hardware_replay.cuda.device import CompilationError, compile_source, nvrtc_version
 
 EMPTY = 'extern "C" __global__ void empty() {}'
 

@@ -11,10 +11,9 @@ from support.simulated_warp import Warp
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.errors import InputError, TargetUnavailable
 from mmaproof.designs.operands import Patterns, pattern_dtype
-from mmaproof.hardware_replay.cuda.compiling import CompilationError, compile_kernels
+from mmaproof.hardware_replay.cuda.device import CompilationError, compile_kernels
 from mmaproof.hardware_replay.cuda.mma_sync import kernel, rejected
-from mmaproof.hardware_replay.kernels.fragments import Fragment
-from mmaproof.hardware_replay.kernels.kernel import Kernel
+from mmaproof.hardware_replay.kernels.kernel import Fragment, Kernel
 from mmaproof.smt.evaluate import evaluate_batch
 from mmaproof.verification.distributions import draw
 

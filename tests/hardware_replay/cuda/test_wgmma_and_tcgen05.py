@@ -15,10 +15,8 @@ from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import FORMATS
 from mmaproof.designs.operands import OperandBatch, pattern_dtype
-from mmaproof.hardware_replay.cuda.compiling import compile_kernels
-from mmaproof.hardware_replay.cuda.instructions import kernel_of
-from mmaproof.hardware_replay.kernels.fragments import Fragment
-from mmaproof.hardware_replay.kernels.kernel import Kernel
+from mmaproof.hardware_replay.cuda.device import compile_kernels, kernel_of
+from mmaproof.hardware_replay.kernels.kernel import Fragment, Kernel
 from mmaproof.smt.evaluate import evaluate_batch
 from mmaproof.verification.distributions import draw
 

@@ -16,8 +16,7 @@ from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.operands import OperandBatch, Patterns
 from mmaproof.hardware_replay.hip.mfma import ARCHITECTURES, kernel
-from mmaproof.hardware_replay.kernels.fragments import Fragment
-from mmaproof.hardware_replay.kernels.kernel import Kernel
+from mmaproof.hardware_replay.kernels.kernel import Fragment, Kernel
 from mmaproof.smt.evaluate import evaluate_batch
 from mmaproof.verification.distributions import draw
 

@@ -179,7 +179,7 @@ def test_the_control_register_is_left_alone_without_a_multiply_add():
 
 
 def test_only_what_is_the_instruction_is_computed_by_it():
-    from mmaproof.smt.native.fused_multiply_add import is_chain_of_instructions
+    from mmaproof.smt.native.lowering import is_chain_of_instructions
 
     fused = find_design("hopper/mma.m16n8k16.f64.f64.f64.f64")
     assert is_chain_of_instructions(fused)

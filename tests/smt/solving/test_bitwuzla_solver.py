@@ -16,8 +16,8 @@ from pysmt.fnode import FNode
 from pysmt.formula import FormulaManager
 from pysmt.logics import QF_BV, QF_LRA
 from pysmt.typing import INT, REAL, ArrayType, BVType, FunctionType
+from support.bitwuzla_solver import BitwuzlaSolver, register
 
-from mmaproof.smt.solving.bitwuzla_solver import BitwuzlaSolver, register
 from mmaproof.smt.solving.query import Query
 
 MakeFormula = Callable[[int, int], FNode]

@@ -9,8 +9,8 @@ from mmaproof.smt.solving.backends import BACKENDS, Availability, require_solver
 from mmaproof.smt.solving.certify import Certify
 from mmaproof.smt.solving.errors import SolverNotInstalledError, SolversDisagree
 from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.proof_certificate import require_prover
 from mmaproof.smt.solving.prove import prove
+from mmaproof.smt.solving.refuting import require_prover
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Outcome, Reply, SolverIdentity, Status
 

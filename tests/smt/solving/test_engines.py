@@ -7,10 +7,10 @@ import pytest
 from pysmt.environment import Environment
 from pysmt.fnode import FNode
 from pysmt.logics import QF_BV
+from support.bitwuzla_solver import BitwuzlaSolver
 
-from mmaproof.smt.solving import bitwuzla_solver
-from mmaproof.smt.solving.bitwuzla_solver import BitwuzlaSolver, kinds_by_name
-from mmaproof.smt.solving.engines import BitwuzlaEngine
+from mmaproof.smt.solving import backends
+from mmaproof.smt.solving.backends import BitwuzlaEngine, kinds_by_name
 from mmaproof.smt.solving.operators import BY_NAME
 from mmaproof.smt.solving.query import Query
 
@@ -40,6 +40,6 @@ def test_there_is_a_kind_for_every_operator() -> None:
 
 def test_a_wrong_kind_would_be_seen(make_formula: MakeFormula, monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = {**kinds_by_name(), "bvadd": kinds_by_name()["bvsub"], "bvult": kinds_by_name()["bvule"]}
-    monkeypatch.setattr(bitwuzla_solver, "kinds_by_name", lambda: wrong)
+    monkeypatch.setattr(backends, "kinds_by_name", lambda: wrong)
     queries = [Query.of(make_formula(seed, 60)) for seed in range(12)]
     assert any(BitwuzlaEngine().decide(query) != by_pysmt(query) for query in queries)

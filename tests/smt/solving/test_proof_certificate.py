@@ -25,8 +25,8 @@ from mmaproof.smt.solving.attempt import Attempt
 from mmaproof.smt.solving.errors import ProofRejectedError, SolverNotInstalledError
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.lrat import check, parse
-from mmaproof.smt.solving.proof_certificate import certify_by_proof, require_prover
 from mmaproof.smt.solving.query import Query
+from mmaproof.smt.solving.refuting import certify_by_proof, require_prover
 from mmaproof.smt.solving.verdict import Outcome, Reply
 
 VOLTA = "volta/f32.f16.f16.f32"

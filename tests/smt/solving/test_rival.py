@@ -19,8 +19,8 @@ from mmaproof.smt.solving.attempt import COMMANDS
 from mmaproof.smt.solving.backends import require_solver
 from mmaproof.smt.solving.errors import SolversDisagree
 from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.portfolio import Overtaken, Rival
 from mmaproof.smt.solving.query import Query
-from mmaproof.smt.solving.rival import Overtaken, Rival
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.store import Store
 from mmaproof.smt.solving.verdict import Outcome, Reply

@@ -281,7 +281,7 @@ def test_a_worker_whose_parent_is_gone_answers_nothing() -> None:
 def test_what_a_library_prints_does_not_reach_the_answer(five: FNode, limits: Limits) -> None:
     noisy = (
         "import sys\n"
-        "from mmaproof.smt.solving.engines import BitwuzlaEngine as b\n"
+        "from mmaproof.smt.solving.backends import BitwuzlaEngine as b\n"
         "decide = b.decide\n"
         "b.decide = lambda self, query: (print('noise', flush=True), decide(self, query))[1]\n"
         "from mmaproof.smt.solving.kept_worker import main; main(sys.argv[1:])"

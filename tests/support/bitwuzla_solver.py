@@ -1,10 +1,8 @@
-"""Bitwuzla as a pySMT solver, for quantifier-free bit-vector logic (QF_BV).
+"""Bitwuzla as a pySMT solver, for quantifier-free bit-vector logic (QF_BV): a second way from a formula to its terms.
 
 pySMT has no Bitwuzla solver of its own. After ``register(environment)`` its factory knows this one as ``bitwuzla``.
 """
 
-from collections.abc import Mapping
-from functools import cache
 from typing import Any, Final
 
 import bitwuzla
@@ -26,8 +24,6 @@ from pysmt.solvers.solver import Converter, IncrementalTrackingSolver, SolverOpt
 from pysmt.typing import PySMTType
 from pysmt.walkers import DagWalker
 from pysmt.walkers.generic import handles
-
-from mmaproof.smt.solving.operators import BY_NAME
 
 NAME: Final = "bitwuzla"
 
@@ -71,13 +67,6 @@ _INDEXED_KINDS: Final = {
     op.BV_SEXT: Kind.BV_SIGN_EXTEND,
 }
 """Bitwuzla takes the indices as SMT-LIB does, the high end of an extraction first."""
-
-
-@cache
-def kinds_by_name() -> Mapping[str, Kind]:
-    """Return Bitwuzla's kinds of the operators of a query."""
-    kinds = _KINDS | _INDEXED_KINDS
-    return {name: kinds[operator.node_type] for name, operator in BY_NAME.items()}
 
 
 def register(environment: Environment) -> None:
