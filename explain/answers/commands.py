@@ -17,7 +17,7 @@ ANSWERS: dict[str, Any] = {
         | listings.Recordings
     ),
     "run": verdicts.RunAnswer,
-    "compare": verdicts.Compared,
+    "compare": verdicts.Compared | surveys.PlacesCompared,
     "check": verdicts.Checked,
     "fingerprint": surveys.FingerprintAnswer,
     "replay": listings.Replayed,
