@@ -75,9 +75,10 @@ bench: $(INSTALLED_DEV) ## run the benchmarks
 	    echo "benchmarks/ holds no benchmark"; \
 	fi
 
-site: $(INSTALLED_SITE) $(INSTALLED) ## build the documentation into build/site, with notebooks as `make site-notebooks` left them
-	$(BIN)/python -m mmaproof.pages.write build/pages
-	NO_MKDOCS_2_WARNING=1 $(SITE_VENV)/bin/mkdocs build --strict --quiet
+site: $(INSTALLED_SITE) site-notebooks ## build the documentation with notebooks and explorer into build/site (REPOSITORY=https://... links it)
+	$(BIN)/mmaproof explore --build --folder build/explorer || echo "the site has no explorer: Pyodide cannot be had here"
+	$(BIN)/python -m mmaproof.pages.site $(REPOSITORY)
+	NO_MKDOCS_2_WARNING=1 $(SITE_VENV)/bin/mkdocs build --strict --quiet --config-file build/mkdocs.yml
 	$(BIN)/python -m mmaproof.pages.links build/site
 
 site-data: $(INSTALLED) ## bring up to date what pages say of all units; goes on where it was interrupted (all of it: hours)
@@ -87,6 +88,7 @@ site-notebooks: $(INSTALLED_DEV) ## execute the notebooks for the site, into bui
 	mkdir -p build/notebooks
 	for file in notebooks/*.ipynb; do \
 	    case $$file in */$(NEEDS_TORCH).ipynb) continue;; esac; \
+	    if [ build/notebooks/$$(basename $$file) -nt $$file ]; then continue; fi; \
 	    $(BIN)/jupyter-execute --output=../build/notebooks/$$(basename $$file) $$file || exit; \
 	done
 

@@ -24,6 +24,7 @@ from mmaproof.cli.gemm.error import error
 from mmaproof.cli.gemm.identify import identify as gemm_identify
 from mmaproof.cli.gemm.run import run as gemm_run
 from mmaproof.cli.identify import identify
+from mmaproof.cli.judge import judge
 from mmaproof.cli.listing import listing
 from mmaproof.cli.matrix import matrix
 from mmaproof.cli.options import option
@@ -56,6 +57,7 @@ TASKS: Mapping[str, Mapping[str, Callable[..., Any] | tuple[str, Commands]]] = {
     "Compare and prove": {"compare": compare, "check": check, "fingerprint": fingerprint, "matrix": matrix},
     "Tolerances and matrix products": {
         "tolerance": tolerance,
+        "judge": judge,
         "gemm": ("Analyse GEMMs that are built from a unit: plans of libraries, and error-corrected algorithms.", GEMM),
     },
     "Your RTL": {

@@ -105,23 +105,45 @@ def compare_places(first: str, second: str, showing: ShowingOptions) -> int:
     from mmaproof.designs.arithmetic import in_common
     from mmaproof.designs.catalogue import load_catalogue
     from mmaproof.designs.errors import InputError
+    from mmaproof.explain.answers.surveys import InCommon, PlacesCompared
 
-    if showing.json:
-        raise InputError(f"--json: {first} and {second} are compared by a table; name two designs, such as those in it")
+    drawn = {"-o": showing.output, "--svg": showing.svg, "--figure": showing.figure, "--bundle": showing.bundle}
+    if odd := [x for x, given in drawn.items() if given is not None]:
+        raise InputError(
+            f"{odd[0]}: {first} and {second} are compared by a table: name two designs, such as those in it"
+        )
+    showing.ready()
     pairs = in_common(load_catalogue(), first, second)
     if not pairs:
         raise InputError(f"{first} and {second} have no formats in common: list them with mmaproof list NAME")
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("a, b", "d", f"{first}, K", f"{second}, K", "parameters"):
-        table.add_column(heading, overflow="fold")
-    for x in pairs:
-        units = [f"{y.instruction}, {y.k}" for y in (x.first, x.second)]
-        differ = ", ".join(f"{name} {y[0]} / {y[1]}" for name, y in x.differences.items())
-        scale = f" ({x.first.scale_format.name})" if x.first.scale_format else ""
-        formats = x.first.a_format.name + scale, x.first.d_format.name
-        table.add_row(*formats, *units, differ or ("the same arithmetic" if x.same else "the same, but not K"))
-    say_table(table, _WIDE)
-    say_assumed([y for x in pairs for y in (x.first, x.second)], "one of these units or more")
+    answer = PlacesCompared(
+        architectures=[first, second],
+        pairs=[
+            InCommon(
+                interface=x.first.signature.interface,
+                designs=[x.first.name, x.second.name],
+                k=[x.first.k, x.second.k],
+                same=x.same,
+                differences={name: list(values) for name, values in x.differences.items()},
+            )
+            for x in pairs
+        ],
+    )
+
+    def text() -> None:
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for heading in ("a, b", "d", f"{first}, K", f"{second}, K", "parameters"):
+            table.add_column(heading, overflow="fold")
+        for x in pairs:
+            units = [f"{y.instruction}, {y.k}" for y in (x.first, x.second)]
+            differ = ", ".join(f"{name} {y[0]} / {y[1]}" for name, y in x.differences.items())
+            scale = f" ({x.first.scale_format.name})" if x.first.scale_format else ""
+            formats = x.first.a_format.name + scale, x.first.d_format.name
+            table.add_row(*formats, *units, differ or ("the same arithmetic" if x.same else "the same, but not K"))
+        say_table(table, _WIDE)
+        say_assumed([y for x in pairs for y in (x.first, x.second)], "one of these units or more")
+
+    showing.show(answer, text)
     return Exit.HOLDS
 
 

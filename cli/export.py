@@ -8,7 +8,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, assert_never
 
-from mmaproof.cli.options import QUESTION, Json, QuestionOptions, Seed, argument, option, with_backend, with_options
+from mmaproof.cli.options import (
+    QUESTION,
+    Decimal,
+    Json,
+    QuestionOptions,
+    Seed,
+    argument,
+    option,
+    with_backend,
+    with_options,
+)
 from mmaproof.cli.output import Exit, assumed_names, complain, print_json, say, say_assumed, tool_version
 from mmaproof.cli.verdicts import asked
 
@@ -21,6 +31,7 @@ class ExportFormat(StrEnum):
     """What `export` writes."""
 
     JSONL = "jsonl"
+    TABLE = "table"
     NPZ = "npz"
     READMEMH = "readmemh"
     C = "c"
@@ -73,12 +84,14 @@ def export(
         option("--rows N", "Random operand sets (default 1000; in the self-test of a model 400).", min=1),
     ] = None,
     seed: Seed = 0,
+    decimal: Decimal = False,
     json: Json = False,
 ) -> int:
     """Write vectors, the question of `compare`, or a model of a design, as files that other tools read.
 
     \b
     jsonl      vector lines
+    table      a row for each: FILE.csv, .tsv, .jsonl; with --decimal of numbers
     npz        a recording
     readmemh   hexadecimal rows, a SystemVerilog package, a self-checking test bench
     c          a C99 header
@@ -98,6 +111,8 @@ def export(
     k = question.k
     if form is not ExportFormat.SMT2 and (question.where or question.nan_codes or question.ignore_zero_signs):
         raise InputError(f"--where, --nan-codes and --ignore-zero-signs are of smt2: {form} has no use for them")
+    if decimal and form is not ExportFormat.TABLE:
+        raise InputError(f"--decimal is of --format table: {form} holds bit patterns")
     if form in (ExportFormat.READMEMH, *MODELS):
         require_new_folder(output)
     else:
@@ -114,7 +129,7 @@ def export(
         raise InputError(f"{len(sources)} sources: {form} is of one")
     else:
         chosen = [find_design(x) for x in designs or []]
-        write = _program if form in PROGRAMS else _vectors
+        write = _program if form in PROGRAMS else partial(_vectors, decimal=decimal)
         answer, text = write(sources[0], form, output, chosen, (k, rows, seed))
     about = [find_design(x) for x in ([*sources] if form in (ExportFormat.SMT2, *MODELS) else designs or [])]
     if json:
@@ -126,7 +141,12 @@ def export(
 
 
 def _vectors(
-    source: str, form: ExportFormat, output: Path, designs: list[Design], drawn: tuple[int | None, int | None, int]
+    source: str,
+    form: ExportFormat,
+    output: Path,
+    designs: list[Design],
+    drawn: tuple[int | None, int | None, int],
+    decimal: bool,
 ) -> tuple[Callable[..., Answer], str]:
     """Write the selected rows of a source; return what was written, as an answer without its file and in words."""
     from mmaproof.designs.files import write_atomically
@@ -135,12 +155,15 @@ def _vectors(
     from mmaproof.generators.formats.selection import select
     from mmaproof.generators.formats.verilog import bench_files, write_texts
     from mmaproof.generators.vectors import write_vectors
+    from mmaproof.hardware_replay.tables.write import write_operands
 
     k, rows, seed = drawn
     selection = select(source, designs, k=k, rows=rows, seed=seed, version=tool_version())
     match form:
         case ExportFormat.NPZ:
             write_npz(selection, output)
+        case ExportFormat.TABLE:
+            write_operands(output, selection.answers(), decimal=decimal)
         case ExportFormat.READMEMH:
             write_texts(output, bench_files(selection))
         case ExportFormat.C:

@@ -40,6 +40,10 @@ def listing(
         str | None, option("--formats LIST", "Only designs with a and b in these formats: e4m3, fp8, or e4m3,e5m2.")
     ] = None,
     k: Annotated[int | None, option("--k N", "Only designs of this K.", min=1)] = None,
+    like: Annotated[
+        str | None,
+        option("--like D.A.B.C", "Only designs of the same formats as a unit of your own, such as f32.bf16.bf16.f32."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """List what can be named: designs of the catalogue, properties, algorithms, or presets and keys of plans.
@@ -55,12 +59,12 @@ def listing(
         raise InputError(f"--architecture {of}: {architecture} is named already: leave one of them out")
     place = of if architecture is None else architecture
     if kind in KINDS:
-        given = {"": place, "--formats ": formats, "--k ": k}
+        given = {"": place, "--formats ": formats, "--k ": k, "--like ": like}
         if odd := [f"{x}{value}" for x, value in given.items() if value is not None]:
             raise InputError(f"{kind} are of no architecture, format or length: leave {odd[0]} out")
         answer, text = KINDS[kind]()
     elif kind == DESIGNS:
-        answer, text = designs(place, formats, k)
+        answer, text = designs(place, formats, k, like)
     else:
         raise InputError(f"unknown kind {kind!r}: one of {', '.join((DESIGNS, *KINDS))}")
     if json:
@@ -69,10 +73,13 @@ def listing(
         text()
 
 
-def designs(architecture: str | None, formats: str | None, k: int | None) -> tuple[Designs, Callable[[], None]]:
+def designs(
+    architecture: str | None, formats: str | None, k: int | None, like: str | None
+) -> tuple[Designs, Callable[[], None]]:
     """Return the designs as an answer, and what prints them. Raises DesignError for an unknown architecture."""
     from mmaproof.designs.catalogue import load_catalogue
     from mmaproof.designs.names import of_formats
+    from mmaproof.designs.signature import Signature
     from mmaproof.explain.answers.listings import Designs
 
     catalogue = load_catalogue()
@@ -81,6 +88,9 @@ def designs(architecture: str | None, formats: str | None, k: int | None) -> tup
     chosen = [d for d in catalogue.designs.values() if architecture in (None, d.architecture) and k in (None, d.k)]
     if formats is not None:
         chosen = of_formats(chosen, formats)
+    if like is not None:
+        signature = Signature.parse(like)
+        chosen = [d for d in chosen if d.signature == signature]
     return Designs(designs=[design_of(d) for d in chosen]), lambda: print_designs(chosen)
 
 

@@ -118,6 +118,7 @@ DistributionName = Annotated[
 PER_QUESTION = "Limit for each question that is asked: 30s, 2m."
 """The help of a limit that each question has."""
 Json = Annotated[bool, option("--json", "Print exactly one JSON object.")]
+Decimal = Annotated[bool, option("--decimal", "Write results as decimal numbers.")]
 Length = Annotated[
     int | None,
     option("--k N", "Length of the dot product; default the instruction's K.", min=1, callback=askable),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mmaproof.cli.operands import OperandOptions, operands_record
-from mmaproof.cli.options import DesignName, Length, with_options
+from mmaproof.cli.options import Decimal, DesignName, Length, with_options
 from mmaproof.cli.output import Exit, assumed_names, results, say, say_assumed, say_open_points
 from mmaproof.cli.showing import SHOWING, ShowingOptions
 
@@ -18,9 +18,11 @@ def run(
     design: DesignName,
     given: OperandOptions,
     k: Length = None,
+    decimal: Decimal = False,
     showing: ShowingOptions = SHOWING,
 ) -> int:
     """Compute d = c + sum a[k]*b[k] as a design does."""
+    from mmaproof.designs.numbers import decimal_of
     from mmaproof.explain import explain
     from mmaproof.explain.answers.parts import RestsOn
     from mmaproof.explain.answers.verdicts import RunAnswer
@@ -39,6 +41,7 @@ def run(
         k=len(operands),
         **operands_record(found.formats, operands, found.scale_format),
         d=found.d_format.hex(result),
+        number=decimal_of(result, found.d_format),
         open_points=RestsOn.of(rests_on),
         assumed=assumed_names([found]),
     )
@@ -50,7 +53,8 @@ def run(
         if showing.explain:
             results().print(Drawing(explain([found], operands)))
         else:
-            say(f"{answer.d} = {pattern_value(found.d_format, result)}")
+            value = answer.number if decimal else pattern_value(found.d_format, result)
+            say(f"{answer.d} = {value}")
         say_assumed([found])
         say_open_points(rests_on)
 

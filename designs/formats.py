@@ -273,12 +273,12 @@ class Format:
         held = [below] if below == last else [below, below + (1 << self.ignored_bits)]
         signed = [self._with_sign(x, negative) for x in held]
         spelled = [
-            f"{self.hex(y)} = {'-' * (x != y)}{_spell(self._magnitude(x))}" for x, y in zip(held, signed, strict=True)
+            f"{self.hex(y)} = {'-' * (x != y)}{_spell(self.magnitude_of(x))}" for x, y in zip(held, signed, strict=True)
         ]
         side = "least" if negative else "largest"
         return f"its {side} number is {spelled[0]}" if len(held) == 1 else f"its neighbours are {' and '.join(spelled)}"
 
-    def _magnitude(self, pattern: int) -> int | float | Fraction:
+    def magnitude_of(self, pattern: int) -> int | float | Fraction:
         """Return the number of a pattern without a sign; as a float where that is exact and short."""
         raw = pattern >> self.ignored_bits
         if self.is_integer:

@@ -21,6 +21,9 @@ _FORMATS = {
     "fp6": ("e3m2", "e2m3"),
     "fp4": ("e2m1",),
     "int8": ("s8", "i8"),
+    "tf32": ("xf32",),
+    "s32": ("i32",),
+    "s8": ("i8",),
     "int4": ("s4",),
     "mxfp8": ("e4m3", "e5m2"),
     "mxfp6": ("e3m2", "e2m3"),
@@ -30,6 +33,19 @@ _FORMATS = {
 """What formats are called beside the names that instructions have for them"""
 _SCALES = {"mxfp8": "e8m0", "mxfp6": "e8m0", "mxfp4": "e8m0", "nvfp4": "ue4m3"}
 """Formats that are always block-scaled, and that of their scales"""
+_ANY = "*"
+"""A word that is not said: the compute type of a sum in fp32 leaves the formats of its products to the operands."""
+_COMPUTE_TYPES = {
+    "16f": "f16.f16.f16",
+    "32f": f"f32.{_ANY}",
+    "32f_fast_16f": "f32.f16",
+    "32f_fast_16bf": "f32.bf16",
+    "32f_fast_tf32": "f32.tf32",
+    "32i": "s32.s8",
+    "64f": "f64.f64",
+}
+"""What a unit computes of each compute type of cuBLAS and hipBLASLt, as formats of d and a"""
+_COMPUTE_TYPE = re.compile(r"(?:cu|hip)blas(?:lt)?_compute_(\w+?)(?:_pedantic)?", re.ASCII)
 _QUALIFIERS = {"sync", "aligned", "async", "row", "col", "v"}
 """Words of a mnemonic that do not say what is computed, as `mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32` has."""
 _ON = re.compile(r"(.+?)\s+(?:on|of)\s+(.+)")
@@ -50,8 +66,14 @@ def turned(text: str) -> tuple[str, str]:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of an instruction or of a description, those left out that do not say what is computed."""
-    words = [x for x in re.split(r"[._\s:]+", text.lower()) if x]
+    """Return the words of an instruction or of a description, those left out that do not say what is computed.
+
+    A compute type of a library is the formats that it stands for.
+    """
+    parts = text.lower().split()
+    found = [_COMPUTE_TYPE.fullmatch(x) for x in parts]
+    parts = [_COMPUTE_TYPES.get(y[1], x) if y else x for x, y in zip(parts, found, strict=True)]
+    words = [x for x in re.split(r"[._\s:]+", " ".join(parts)) if x]
     kept = [x for i, x in enumerate(words) if x not in _QUALIFIERS and (x, words[i - 1]) != ("mma", "wgmma")]
     return [x for x in kept if x != "mma_async"]
 
@@ -63,7 +85,7 @@ def fitting(designs: Iterable[Design], words: Sequence[str]) -> list[Design]:
     """
     held = list(designs)
     named = [x for x in words if x in _FORMATS or any(x in (d.a_format.isa_name, d.a_format.name) for d in held)]
-    if len(named) == 1:
+    if len(named) == 1 and _ANY not in words:
         others = [x for x in words if x != named[0]]
         found = [x for x in held if _multiplies(x, named[0]) and _has(x, [(y,) for y in others])]
         if found:
@@ -75,7 +97,7 @@ def fitting(designs: Iterable[Design], words: Sequence[str]) -> list[Design]:
 def _has(design: Design, words: Sequence[Sequence[str]]) -> bool:
     """Return whether the instruction has one of each of the words, in this order."""
     parts = iter(words_of(design.instruction))
-    return all(any(x in allowed for x in parts) for allowed in words)
+    return all(any(x in allowed or _ANY in allowed for x in parts) for allowed in words)
 
 
 def _multiplies(design: Design, name: str) -> bool:

@@ -1,7 +1,8 @@
-"""Operands as a person types them: numbers, or bit patterns in hexadecimal."""
+"""Operands as a person types and reads them: numbers, or bit patterns in hexadecimal."""
 
 from __future__ import annotations
 
+import math
 import re
 from fractions import Fraction
 
@@ -72,3 +73,26 @@ def number_of(text: str) -> Fraction:
             raise InputError(f"{text}: no format has a number of this size")
         return Fraction(text)
     raise InputError(f"{text!r} is not a number: {_WAYS}")
+
+
+def digits_of(fmt: Format) -> int:
+    """Return how many decimal digits tell all numbers of a floating-point format apart (Matula 1968)."""
+    return math.ceil(1 + fmt.precision * math.log10(2))
+
+
+def decimal_of(pattern: int, fmt: Format) -> str:
+    """Return the number of a pattern as a decimal: exact where 17 digits are enough, else ``digits_of`` the format.
+
+    ``pattern_of`` reads the same number from it. A NaN is ``nan``, whatever its code.
+    """
+    if fmt.is_nan(pattern):
+        return "nan"
+    negative = fmt.signed and bool(pattern >> fmt.sign_position & 1)
+    if fmt.is_integer:
+        return str(pattern - (negative << fmt.bits))
+    sign, below = "-" * negative, pattern & ((1 << (fmt.exponent_bits + fmt.fraction_bits + fmt.ignored_bits)) - 1)
+    if fmt.infinity is not None and below >> fmt.ignored_bits == fmt.infinity >> fmt.ignored_bits:
+        return f"{sign}inf"
+    value = Fraction(fmt.magnitude_of(below))
+    text = repr(float(value))
+    return sign + (text if Fraction(text) == value else f"{float(value):.{digits_of(fmt)}g}")

@@ -133,6 +133,10 @@ def complete_settings(chain: Chain, step: Step) -> dict[str, Any]:
 def definition(name: str) -> Definition:
     """Return the definition of the parameter ``name``. Raises DesignError if there is none."""
     if name not in DEFINITIONS:
+        if name in ("K", "k"):
+            raise DesignError(
+                f"{name} is the length of a dot product: --k 4, for example; L=4 sets how many products a step adds"
+            )
         raise DesignError(f"unknown parameter {name!r}: one of {', '.join(DEFINITIONS)}")
     return DEFINITIONS[name]
 

@@ -2,7 +2,8 @@
 
 The first line from the client is ``{"design": NAME or null, "a_format": ..., ..., "d_format": ..., "k": N}``. Each line
 after it is ``{"a": [hex, ...], "b": [hex, ...], "c": hex}``, with ``scale_a`` and ``scale_b`` where the design has
-scales. It is answered by a line ``{"d": hex}``. Empty lines and unknown fields are ignored.
+scales. It is answered by a line ``{"d": hex}``, or with a decimal where that is asked for. Empty lines and unknown
+fields are ignored.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import Format
-from mmaproof.designs.numbers import exact_pattern
+from mmaproof.designs.numbers import decimal_of, exact_pattern
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
 from mmaproof.hardware_replay.process import pattern_template, read_object, short
 from mmaproof.smt.evaluate import evaluate_batch
@@ -49,8 +50,8 @@ class _Row(NamedTuple):
 class Conversation:
     """What one client has said so far: the number of its last line, and k once the header is read."""
 
-    def __init__(self, design: Design) -> None:
-        self._design = design
+    def __init__(self, design: Design, *, decimal: bool = False) -> None:
+        self._design, self._decimal = design, decimal
         self._k: int | None = None
         self._line = 0
         columns = {"a": design.a_format, "b": design.b_format, "c": design.c_format}
@@ -84,6 +85,9 @@ class Conversation:
             problem, batch = misspelled or problem, self._batch(rows)
         if not rows or batch is None:
             return b"", problem
+        if self._decimal:
+            found = [decimal_of(x, self._design.d_format) for x in _evaluate(self._design, batch)]
+            return "".join([f'{{"d": "{x}"}}\n' for x in found]).encode("ascii"), problem
         spelled = f'{{"d": {pattern_template(self._design.d_format)}}}\n'
         return "".join([spelled % x for x in _evaluate(self._design, batch)]).encode("ascii"), problem
 
@@ -148,14 +152,14 @@ class Conversation:
         return good, None
 
 
-def serve(design: Design, source: int, sink: int) -> None:
+def serve(design: Design, source: int, sink: int, *, decimal: bool = False) -> None:
     """Answer the client whose lines come from the file descriptor ``source``, on ``sink``, until its input ends.
 
     All lines that have arrived are answered together at once. If the client is slow to take answers, its lines are
     still read. Raises InputError, with the number of the line, after the answers to all lines before it. Raises
     BrokenPipeError if nobody takes the answers.
     """
-    conversation = Conversation(design)
+    conversation = Conversation(design, decimal=decimal)
     unfinished, answers = b"", bytearray()
     problem: InputError | None = None
     ended = False

@@ -17,7 +17,7 @@ ANSWERS: dict[str, Any] = {
         | listings.Recordings
     ),
     "run": verdicts.RunAnswer,
-    "compare": verdicts.Compared,
+    "compare": verdicts.Compared | surveys.PlacesCompared,
     "check": verdicts.Checked,
     "fingerprint": surveys.FingerprintAnswer,
     "replay": listings.Replayed,
@@ -37,6 +37,7 @@ ANSWERS: dict[str, Any] = {
     "gemm error": listings.ErrorsAnswer,
     "gemm identify": listings.KernelAnswer,
     "tolerance": listings.ToleranceAnswer,
+    "judge": listings.JudgedAnswer,
     "rtl run": netlists.NetlistRun,
     "rtl prove": netlists.NetlistProved,
     "store": listings.StoreContents | listings.StoreCleared,

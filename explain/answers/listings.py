@@ -612,6 +612,43 @@ class ToleranceAnswer(Answer):
     assumed: Assumed
 
 
+class PartOf(Answer):
+    """A part of a result, and the plan whose bits it has."""
+
+    where: Annotated[str, Means("rows and columns")]
+    plan: Annotated[str, Means("the plan as it is spelled")]
+
+
+class FarElement(Answer):
+    """An element beyond every bound."""
+
+    row: Annotated[int, Means("row of d")]
+    column: Annotated[int, Means("column of d")]
+    pattern: Annotated[str, Means("what was returned, a pattern in hexadecimal")]
+    value: Annotated[str, Means("what was returned, as a decimal")]
+    exact: Annotated[float, Means("the exact result, in float64")]
+    bound: Annotated[float, Means("the widest of the proved bounds")]
+
+
+class JudgedAnswer(Answer):
+    """Whose bits a product has."""
+
+    verdict: Annotated[Literal["exact", "mixed", "within", "outside", "indeterminate"], Means("the answer")]
+    plans: Annotated[list[str], Means("the plans that were asked")]
+    k: Length
+    shape: Annotated[list[int], Means("rows and columns of d")]
+    rows: Annotated[int, Means("rows that were judged")]
+    exact: Annotated[list[str], Means("plans that have all bits")]
+    parts: Annotated[list[PartOf], Means("parts of a mixed result")]
+    element: Annotated[FarElement | None, Means("the element that is the farthest beyond every bound; null if none is")]
+    fits: Annotated[list[str], Means("what would explain the result")]
+    rests_on: Annotated[str, Means("what the verdict rests on")]
+    missed: Annotated[
+        dict[str, float], Means("by fraction of faulty rows: the probability that no judged row is among them")
+    ]
+    assumed: Assumed
+
+
 class Port(Answer):
     """A port of a unit."""
 

@@ -67,6 +67,23 @@ class MatrixAnswer(Answer):
     assumed: Assumed
 
 
+class InCommon(Answer):
+    """A unit of either architecture with the same formats."""
+
+    interface: Annotated[str, Means("formats of d, a, b and c, as --interface reads them")]
+    designs: Annotated[list[str], Means("the unit of each architecture")]
+    k: Annotated[list[int], Means("K of each unit")]
+    same: Annotated[bool, Means("whether both are one computation")]
+    differences: Annotated[Texts, Means("the two values of each parameter that differs")]
+
+
+class PlacesCompared(Answer):
+    """What the units of two architectures have in common."""
+
+    architectures: Annotated[list[str], Means("the two architectures")]
+    pairs: Annotated[list[InCommon], Means("one for each combination of formats that both have")]
+
+
 class SuiteVector(Witness):
     """A vector of a suite."""
 

@@ -90,5 +90,8 @@ class RunAnswer(OperandSet):
     design: DesignName
     k: Length
     d: Annotated[str, Means("pattern of d")]
+    number: Annotated[
+        str, Means("d as a decimal: exact, or with as many digits as tell all numbers of its format apart")
+    ]
     open_points: OpenPointsOfResult
     assumed: Assumed

@@ -22,6 +22,7 @@ from mmaproof.explain.answers.surveys import (
     Identified,
     MatrixAnswer,
     Pair,
+    PlacesCompared,
     Returned,
     SuiteAnswer,
 )
@@ -194,6 +195,16 @@ def _between(found: Sequence[Pair], find: Find) -> list[Cell]:
     return [verdicts, k, fold(f"{pair.first} and {pair.second}", witness_html(witness, witness.outputs, find))]
 
 
+def _places(answer: PlacesCompared, _: Find) -> Markup:
+    rows: list[list[Cell]] = []
+    for x in answer.pairs:
+        differ = ", ".join(f"{name} {' / '.join(values)}" for name, values in x.differences.items())
+        units = [code(f"{name.partition('/')[2]}, {k}") for name, k in zip(x.designs, x.k, strict=True)]
+        rows.append([code(x.interface), *units, differ or ("the same arithmetic" if x.same else "the same, but not K")])
+    heads = ["formats", *(f"{x}, K" for x in answer.architectures), "parameters"]
+    return table("units of the same formats", heads, rows)
+
+
 def _members(classes: Sequence[Sequence[str]]) -> Markup:
     rows = [[_letters(i), name] for i, names in enumerate(classes) for name in names]
     return table("classes", ["class", "design"], rows)
@@ -286,6 +297,7 @@ def _cover(answer: Covered, _: Find) -> Markup:
 
 
 _SURVEYS: dict[Any, tuple[str, Any]] = {
+    PlacesCompared: ("What two architectures have in common", _places),
     MatrixAnswer: ("Which units are the same", _matrix),
     SuiteAnswer: ("Vectors that tell units apart", _suite),
     FingerprintAnswer: ("Features of units", _fingerprint),

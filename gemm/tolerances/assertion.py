@@ -108,16 +108,16 @@ def assert_gemm(
     chosen = _strength(strength)
     if unchecked not in ("fail", "allow"):
         raise InputError(f"unchecked = {unchecked!r}: fail and allow are allowed")
-    left = _read("a", a)
+    left = read_operand("a", a)
     if left.ndim != 2:
         raise OperandError(f"a has the shape {left.shape}: (M, K) is needed")
-    found = _tolerance(plan, int(left.shape[1]))
-    if _is_empty(found, left, _read("b", b), _read("actual", actual)):
+    found = tolerance_of(plan, int(left.shape[1]))
+    if _is_empty(found, left, read_operand("b", b), read_operand("actual", actual)):
         return
-    product = _product(found, left, b, c, scale_a, scale_b)
+    product = product_of(found, left, b, c, scale_a, scale_b)
     if factors is not None:
-        product = replace(product, factors=_patterns("factors", _read("factors", factors), FORMATS["fp32"]))
-    result = _result(found, product, actual)
+        product = replace(product, factors=_patterns("factors", read_operand("factors", factors), FORMATS["fp32"]))
+    result = result_of(found, product, actual)
     given = found.given(product.a, product.b, product.c, *product.scales, product.factors)
     values, (exact, _) = values_of(result, found.plan.formats[3]), found.exact_of(given)
     errors = errors_of(values, exact)
@@ -175,7 +175,7 @@ def _strength(text: Strength | str) -> Strength:
     return Strength(text)
 
 
-def _tolerance(plan: Design | Plan | str, k: int) -> Tolerance:
+def tolerance_of(plan: Design | Plan | str, k: int) -> Tolerance:
     """Return the tolerance of a plan. A name is read each time: it may be that of a file, which may change."""
     return _of_plan(find_plan(plan), k)
 
@@ -194,7 +194,7 @@ def _quantile(found: Tolerance, distribution: str) -> Quantile:
     return _measured(found.plan, found.k, distribution)
 
 
-def _read(name: str, array: Any) -> npt.NDArray[Any]:
+def read_operand(name: str, array: Any) -> npt.NDArray[Any]:
     """Return an array of any library, or that of a file, as one of NumPy; OperandError names it."""
     try:
         return read_array(str(array)) if isinstance(array, Path) else as_numpy(array)
@@ -210,17 +210,17 @@ def _patterns(name: str, array: npt.NDArray[Any], fmt: Format) -> Patterns:
         raise OperandError(f"{name}: {problem}") from problem
 
 
-def _product(found: Tolerance, a: npt.NDArray[Any], b: Any, c: Any, scale_a: Any, scale_b: Any) -> Product:
+def product_of(found: Tolerance, a: npt.NDArray[Any], b: Any, c: Any, scale_a: Any, scale_b: Any) -> Product:
     """Return the operands as patterns. Raises OperandError where types or shapes do not fit."""
     formats = found.plan.formats
-    right = _read("b", b)
+    right = read_operand("b", b)
     if right.ndim != 2:
         raise OperandError(f"b has the shape {right.shape}: (K, N) is needed")
-    named = {"a": a, "b": right} | ({} if c is None else {"c": _read("c", c)})
+    named = {"a": a, "b": right} | ({} if c is None else {"c": read_operand("c", c)})
     patterns = {}
     for (name, array), fmt in zip(named.items(), formats, strict=False):
         patterns[name] = _patterns(name, array, fmt)
-    scales = tuple(None if x is None else _read(n, x) for n, x in (("scale_a", scale_a), ("scale_b", scale_b)))
+    scales = tuple(None if x is None else read_operand(n, x) for n, x in (("scale_a", scale_a), ("scale_b", scale_b)))
     scale = found.unit.scale_format
     if scale is not None:
         scales = tuple(
@@ -229,8 +229,9 @@ def _product(found: Tolerance, a: npt.NDArray[Any], b: Any, c: Any, scale_a: Any
     return Product(found.plan, patterns["a"], patterns["b"], patterns.get("c"), (scales[0], scales[1]))
 
 
-def _result(found: Tolerance, product: Product, actual: Any) -> Patterns:
-    array, fmt = _read("actual", actual), found.plan.formats[3]
+def result_of(found: Tolerance, product: Product, actual: Any) -> Patterns:
+    """Return a result as patterns. Raises OperandError where its type or shape is not that of the product."""
+    array, fmt = read_operand("actual", actual), found.plan.formats[3]
     shape = product.a.shape[0], product.b.shape[1]
     if array.shape != shape:
         raise OperandError(f"actual has the shape {array.shape}, and a @ b has {shape}")

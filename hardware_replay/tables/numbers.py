@@ -7,7 +7,6 @@ says what they are, the same for all arrays of a file.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Mapping
 
@@ -16,7 +15,7 @@ import numpy as np
 from mmaproof.designs.arrays import array_dtype, patterns_of
 from mmaproof.designs.errors import InputError, OperandError
 from mmaproof.designs.formats import FORMATS, Format
-from mmaproof.designs.numbers import pattern_of
+from mmaproof.designs.numbers import digits_of, pattern_of
 from mmaproof.designs.operands import Patterns, pattern_dtype
 from mmaproof.hardware_replay.tables.table import Column, is_raw
 
@@ -127,7 +126,7 @@ def _number(text: str, fmt: Format, rounds: bool) -> int:
     pattern, exact = pattern_of(text, fmt)
     if not (exact or rounds):
         raise InputError(
-            f"{text} is not in {fmt.name}, and {_digits(fmt)} digits are needed to tell its numbers apart: "
+            f"{text} is not in {fmt.name}, and {digits_of(fmt)} digits are needed to tell its numbers apart: "
             f"--read-as {NEAREST} reads the number nearest to each"
         )
     return pattern
@@ -139,12 +138,7 @@ def _tells_apart(texts: Column, fmt: Format) -> bool:
         return False
     significands = (re.split("[eE]", x)[0] for x in texts.tolist() if "x" not in x.lower())
     most = max((len(re.sub(r"\D", "", x).lstrip("0")) for x in significands), default=0)
-    return most >= _digits(fmt)
-
-
-def _digits(fmt: Format) -> int:
-    """Return how many decimal digits tell all numbers of a floating-point format apart (Matula 1968)."""
-    return math.ceil(1 + fmt.precision * math.log10(2))
+    return most >= digits_of(fmt)
 
 
 def _each(column: Column, fmt: Format, read: Callable[[str], int]) -> Patterns:

@@ -1,8 +1,12 @@
-"""Tensors of safetensors and .pt files. Of a .pt file only tensors are loaded, never other objects."""
+"""Tensors of safetensors and .pt files. Of a .pt file only tensors are read, never other objects."""
 
 from __future__ import annotations
 
 import io
+import math
+import pickle
+import zipfile
+from collections import OrderedDict
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -10,8 +14,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from mmaproof.designs.arrays import as_numpy
-from mmaproof.designs.errors import InputError, OperandError
+from mmaproof.designs.errors import InputError
+from mmaproof.hardware_replay.npz import LARGEST
 from mmaproof.hardware_replay.tables.table import Column, Table
 
 _TYPES = {
@@ -51,35 +55,72 @@ def read_safetensors(data: bytes, whence: str) -> Table:
 def read_torch(data: bytes, whence: str) -> Table:
     """Return the tensors of a .pt file that holds a dictionary, a list or a tuple of them, or a single one.
 
-    Raises InputError where it holds anything else, and where PyTorch is missing.
+    PyTorch is not needed, and no code of the file runs. Raises InputError where it is damaged or holds anything else.
     """
-    if find_spec("torch") is None:
-        raise InputError(
-            f"{whence}: a file of PyTorch, which is not installed here: save the arrays as .npz or safetensors"
-        )
-    torch: Any = import_module("torch")
     try:
-        held = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
-    except Exception as error:  # unpickling has many errors of its own
-        raise InputError(f"{whence}: no file of tensors alone: {' '.join(str(error).split())[:200]}") from error
-    if torch.is_tensor(held):
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            held = _Tensors(archive).load()
+    except Exception as error:  # a file of others may go wrong in any way
+        raise InputError(f"{whence}: not a file of tensors alone: {' '.join(str(error).split())[:200]}") from error
+    if isinstance(held, np.ndarray):
         held = {"": held}
     elif isinstance(held, list | tuple):
         held = dict(zip(_names(len(held)), held, strict=False))
-    if not isinstance(held, dict) or not held or not all(torch.is_tensor(x) for x in held.values()):
+    if not isinstance(held, dict) or not held or not all(isinstance(x, np.ndarray) for x in held.values()):
         raise InputError(f"{whence}: holds no dictionary of tensors: save {{'a': a, 'b': b, 'c': c, 'd': d}}")
-    try:
-        return Table(whence, {str(name): _typed(x) for name, x in held.items()})
-    except OperandError as error:
-        raise InputError(f"{whence}: {error}") from error
+    return Table(whence, {str(name): x for name, x in held.items()})
+
+
+class _Tensors(pickle.Unpickler):
+    """Reads tensors as arrays. Of all names that a file may call, only those of tensors and dictionaries are known."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        (index,) = (x for x in archive.infolist() if x.filename.endswith("/data.pkl"))
+        self._archive, self._folder = archive, index.filename.removesuffix("data.pkl")
+        super().__init__(io.BytesIO(self._read("data.pkl")))
+
+    def _read(self, name: str) -> bytes:
+        info = self._archive.getinfo(self._folder + name)
+        if info.file_size > LARGEST:
+            raise ValueError(f"{name} takes {info.file_size} bytes; at most {LARGEST} are read")
+        return self._archive.read(info)
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) == ("collections", "OrderedDict"):
+            return OrderedDict
+        if module == "torch._utils" and name in ("_rebuild_tensor_v2", "_rebuild_tensor_v3"):
+            return _tensor
+        if module == "torch" and name.endswith("Storage"):
+            return _STORAGES[name.removesuffix("Storage")]
+        if (module, name) == ("torch.storage", "UntypedStorage"):
+            return "u1"
+        if module == "torch":
+            return np.dtype(getattr(ml_dtypes, name, name))
+        raise ValueError(f"{module}.{name} is not a tensor")
+
+    def persistent_load(self, pid: Any) -> tuple[bytes, Any]:
+        _, dtype, key, *_ = pid
+        return self._read(f"data/{key}"), np.dtype(dtype)
+
+
+_STORAGES = {
+    "BFloat16": ml_dtypes.bfloat16,
+    **{"Half": "<f2", "Float": "<f4", "Double": "<f8"},
+    **{"Char": "<i1", "Byte": "<u1", "Short": "<i2", "Int": "<i4", "Long": "<i8"},
+}
+"""The types of PyTorch that have storages of their own; others are named by the tensor"""
+
+
+def _tensor(
+    storage: tuple[bytes, Any], offset: int, size: tuple[int, ...], stride: tuple[int, ...], *rest: Any
+) -> Column:
+    """Return a tensor as an array: part of a storage. The type of a third version comes after two other arguments."""
+    held, dtype = storage[0], rest[2] if len(rest) > 2 else storage[1]
+    if math.prod(size) * dtype.itemsize > LARGEST:
+        raise ValueError(f"a tensor of the shape {size} is larger than {LARGEST} bytes")
+    steps = [x * dtype.itemsize for x in stride]
+    return np.ndarray(size, dtype, held, offset * dtype.itemsize, steps).copy()
 
 
 def _names(count: int) -> tuple[str, ...]:
     return {3: ("a", "b", "d"), 4: ("a", "b", "c", "d")}.get(count, tuple(f"tensor {i}" for i in range(count)))
-
-
-def _typed(tensor: Any) -> Column:
-    """Return a tensor as an array; narrow types are those of ml_dtypes of the same name, if there is one."""
-    found = as_numpy(tensor)
-    name = str(tensor.dtype).removeprefix("torch.")
-    return found.view(getattr(ml_dtypes, name)) if hasattr(ml_dtypes, name) and found.dtype.kind == "u" else found

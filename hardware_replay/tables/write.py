@@ -1,4 +1,4 @@
-"""Operands as a file that a person runs on a unit: CSV, TSV or JSON Lines in hexadecimal, or .npz of bit patterns."""
+"""Operands as a file of a person: CSV, TSV or JSON Lines of bit patterns or decimals, or .npz of bit patterns."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ import numpy as np
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.files import write_atomically
 from mmaproof.designs.formats import Format
+from mmaproof.designs.numbers import decimal_of
 from mmaproof.designs.operands import Patterns
-from mmaproof.hardware_replay.answers import Rows
+from mmaproof.hardware_replay.answers import Answers, Rows
 
 ENDINGS = (".csv", ".tsv", ".jsonl", ".npz")
 
@@ -24,20 +25,23 @@ def check_ending(path: Path) -> None:
         raise InputError(f"{path}: a file of operands ends in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}")
 
 
-def write_operands(path: Path, rows: Rows) -> None:
-    """Write operands whole or not at all; the ending of the name says in which kind of file.
+def write_operands(path: Path, rows: Rows, *, decimal: bool = False) -> None:
+    """Write operands, and d where they have it, whole or not at all; the ending of the name says which kind of file.
 
-    ``mmaproof.hardware_replay.tables.reading`` reads it once a column d is added. Raises InputError for another ending
-    and where the path cannot be written.
+    ``mmaproof.hardware_replay.tables.reading`` reads it where it has a column d. With ``decimal`` texts are numbers.
+    Raises InputError for another ending and where the path cannot be written.
     """
     check_ending(path)
+    if decimal and path.suffix == ".npz":
+        raise InputError(f"{path}: .npz holds bit patterns: leave --decimal out, or write .csv, .tsv or .jsonl")
+    texts_of = _decimals if decimal else _hexadecimal
     columns = list(_columns(rows))
     if path.suffix == ".npz":
         stream = io.BytesIO()
         np.savez_compressed(stream, **{name: x for name, x, _ in columns})  # type: ignore[arg-type]
         write_atomically(path, stream.getvalue())
     elif path.suffix == ".jsonl":
-        texts = [(name, x, [_texts(y, fmt) for y in np.atleast_2d(x.T).T]) for name, x, fmt in columns]
+        texts = [(name, x, [texts_of(y, fmt) for y in np.atleast_2d(x.T).T]) for name, x, fmt in columns]
         objects = ({name: y[i] if x.ndim == 2 else y[i][0] for name, x, y in texts} for i in range(len(rows.batch)))
         write_atomically(path, "".join(json.dumps(x) + "\n" for x in objects))
     else:
@@ -46,7 +50,7 @@ def write_operands(path: Path, rows: Rows) -> None:
         lines = [separator.join([*names, *(n for n, x, _ in columns if x.ndim == 1)])]
         wide = [(x, fmt) for _, x, fmt in columns if x.ndim == 2] + [(x, fmt) for _, x, fmt in columns if x.ndim == 1]
         for i in range(len(rows.batch)):
-            lines.append(separator.join(y for x, fmt in wide for y in _texts(np.atleast_1d(x[i]), fmt)))
+            lines.append(separator.join(y for x, fmt in wide for y in texts_of(np.atleast_1d(x[i]), fmt)))
         write_atomically(path, "\n".join(lines) + "\n")
 
 
@@ -56,7 +60,13 @@ def _columns(rows: Rows) -> Iterator[tuple[str, Patterns, Format]]:
     if scale is not None and batch.scale_a is not None and batch.scale_b is not None:
         yield "scale_a", batch.scale_a, scale
         yield "scale_b", batch.scale_b, scale
+    if isinstance(rows, Answers):
+        yield "d", rows.d, rows.formats[3]
 
 
-def _texts(patterns: Patterns, fmt: Format) -> list[str]:
+def _hexadecimal(patterns: Patterns, fmt: Format) -> list[str]:
     return [fmt.hex(x) for x in patterns.tolist()]
+
+
+def _decimals(patterns: Patterns, fmt: Format) -> list[str]:
+    return [decimal_of(x, fmt) for x in patterns.tolist()]

@@ -75,7 +75,7 @@ def _signed(function: Callable[..., Words]) -> Callable[..., Words]:
 
 def _leading_zeros(node: Node, x: Words) -> Words:
     if node.bits not in _SIGNED:
-        counted: Words = node.bits - np.frompyfunc(int.bit_length, 1, 1)(x)
+        counted: Words = np.asarray(node.bits - np.frompyfunc(int.bit_length, 1, 1)(x))
         return counted
     # with the second highest one bit cleared, no conversion to float64 rounds up to the next power of two
     _, length = np.frexp((x & ~(x >> x.dtype.type(1))).astype(np.float64))

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mmaproof.gemm.tolerances.assertion import assert_gemm
     from mmaproof.gemm.tolerances.check import GemmCheck, check_algorithm
     from mmaproof.gemm.tolerances.errors import MeasuredErrors, measure_errors
+    from mmaproof.gemm.tolerances.judge import Judgement, judge
     from mmaproof.gemm.tolerances.sharpness import sharpness
     from mmaproof.gemm.tolerances.tolerance import Tolerance, tolerance
     from mmaproof.generators.identify.identification import identify
@@ -72,6 +73,7 @@ _HOME = {
     "GemmRun": "gemm.answers.run",
     "Identification": "generators.identify.outcome",
     "InputError": "designs.errors",
+    "Judgement": "gemm.tolerances.judge",
     "Limits": "smt.solving.limits",
     "MeasuredErrors": "gemm.tolerances.errors",
     "MmaproofError": "designs.errors",
@@ -105,6 +107,7 @@ _HOME = {
     "find_target": "hardware_replay.targets",
     "fingerprint": "verification.fingerprint",
     "identify": "generators.identify.identification",
+    "judge": "gemm.tolerances.judge",
     "load_catalogue": "designs.catalogue",
     "matmul": "hardware_replay.emulation",
     "measure_errors": "gemm.tolerances.errors",
@@ -143,6 +146,7 @@ __all__ = [
     "GemmRun",
     "Identification",
     "InputError",
+    "Judgement",
     "Limits",
     "MeasuredErrors",
     "MmaproofError",
@@ -176,6 +180,7 @@ __all__ = [
     "find_target",
     "fingerprint",
     "identify",
+    "judge",
     "load_catalogue",
     "matmul",
     "measure_errors",

@@ -48,6 +48,28 @@ def test_vector_lines_of_several_designs(run, tmp_path):
     assert (tmp_path / "w.jsonl").read_text() == path.read_text()
 
 
+@pytest.mark.parametrize("decimal", [(), ("--decimal",)])
+@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl"])
+@pytest.mark.parametrize("design", [VOLTA, INT4], ids=str)
+def test_a_table_is_replayed(run, tmp_path, design, ending, decimal):
+    path = tmp_path / f"rows.{ending}"
+    status, _, err = run(
+        "export", "normal", "--rows", 9, "--design", design.name, "--format", "table", "-o", path, *decimal
+    )
+    assert (status, err) == (0, "")
+    assert ("0x" in path.read_text()) is (not decimal)
+    reading = ("--read-as", "numbers") if decimal and design is INT4 else ()
+    status, out, err = run("replay", path, f"model:{design.name}", *reading, "--json")
+    assert (status, only_json(out)["rows"]) == (0, 9), err
+
+
+def test_only_a_table_of_text_has_decimals(run, tmp_path):
+    asked = ("export", *DRAWN, "--design", VOLTA.name, "--decimal", "-o")
+    assert run(*asked, tmp_path / "x.jsonl", "--format", "jsonl")[0] == 2
+    status, _, err = run(*asked, tmp_path / "x.npz", "--format", "table")
+    assert (status, "leave --decimal out" in err) == (2, True)
+
+
 def test_a_recording_of_the_model(run, tmp_path):
     path = tmp_path / "r.npz"
     assert run("export", *DRAWN, "--design", NVFP4.name, "--format", "npz", "-o", path)[0] == 0

@@ -48,12 +48,35 @@ def test_designs_are_chosen_by_formats_architecture_and_k(run):
     assert run("list", "--formats", "tea")[0] == 2
 
 
-def test_two_products_are_compared_by_a_table(run):
+def test_designs_are_those_like_a_unit_of_ones_own(run):
+    status, out, _ = run("list", "--like", "f32.bf16.bf16.f32", "--json")
+    found = only_json(out)["designs"]
+    kinds = {tuple(x[f"{y}_format"] for y in "abcd") for x in found}
+    assert (status, kinds, {x["scale_format"] for x in found}) == (0, {("bf16", "bf16", "fp32", "fp32")}, {None})
+    assert {"hopper/wgmma.m64n8k16.f32.bf16.bf16", "arm/bfdot.m1n1k2.f32.bf16.bf16.f32"} & {x["name"] for x in found}
+    status, _, err = run("list", "--like", "f32.bf16")
+    assert (status, "formats of D, A, B and C" in err) == (2, True)
+    assert run("list", "plans", "--like", "f32.bf16.bf16.f32")[0] == 2
+
+
+def test_the_length_is_not_a_parameter(run):
+    status, _, err = run("show", "hopper/wgmma.f32.bf16.bf16@K=4")
+    assert (status, "L=4" in err, "--k 4" in err) == (2, True, True)
+
+
+def test_two_products_are_compared_by_a_table(run, tmp_path):
     status, out, err = run("compare", "H100", "b200")
     assert status == 0
     rows = {tuple(x.split()[:2]): x for x in out.splitlines()}
     assert "fraction_bits" in rows["e4m3", "fp32"]
     assert rows["fp16", "fp32"].endswith("the same arithmetic")
     assert "H100 is read as hopper" in err or "h100 is read as hopper" in err
-    assert run("compare", "h100", "b200", "--json")[0] == 2
+    record = only_json(run("compare", "h100", "b200", "--json")[1])
+    assert record["architectures"] == ["hopper", "blackwell"]
+    (fp8,) = (x for x in record["pairs"] if x["interface"] == "f32.e4m3.e4m3.f32")
+    assert (fp8["same"], fp8["differences"]["fraction_bits"]) == (False, ["13", "25"])
+    assert run("compare", "h100", "b200", "--svg", "x.svg")[0] == 2
+    page = tmp_path / "x.html"
+    assert run("compare", "h100", "b200", "--html", page)[0] == 0
+    assert "fraction_bits 13 / 25" in page.read_text()
     assert run("compare", "h100", "nothing")[0] == 2

@@ -5,6 +5,7 @@ import re
 import shlex
 
 import jsonschema
+import numpy as np
 import pytest
 from support.commands import only_json
 
@@ -84,6 +85,10 @@ def places(run, tmp_path):
             run("compare", volta, turing, "-o", found["vectors"])
         if "store" in found:
             run("compare", volta, f"{volta}@summation=sequential", "--store", found["store"])
+        if "product" in found:
+            found["product"] += ".npz"
+            a = np.ones((8, 16), np.float16)
+            np.savez(found["product"], a=a, b=a.T, d=np.full((8, 8), 15.0, np.float32))
         if "tmp" in found:
             (tmp_path / "tmp").mkdir()
         if "folder" in found:

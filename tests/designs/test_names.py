@@ -17,6 +17,9 @@ from mmaproof.designs.errors import DesignError
         ),
         ("MI300X/V_MFMA_F32_32X32X8_F16", "cdna3/v_mfma_f32_32x32x8_f16"),
         ("b200/nvfp4", "blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue4m3"),
+        ("h100/CUBLAS_COMPUTE_64F", "hopper/mma.m16n8k16.f64.f64.f64.f64"),
+        ("mi300x/HIPBLAS_COMPUTE_32F_FAST_TF32", "cdna3/v_mfma_f32_16x16x8_xf32"),
+        ("mi300x/HIPBLAS_COMPUTE_32I_PEDANTIC", "cdna3/v_mfma_i32_16x16x32_i8"),
         ("V100/F32.F16.F16.F32@fraction_bits=22", "volta/mma.m8n8k4.f32.f16.f16.f32@fraction_bits=22"),
     ],
 )
@@ -32,6 +35,9 @@ def test_one_design_is_meant(said: str, meant: str) -> None:
         ("e4m3 on hopper", ["hopper/wgmma.m64n8k32.f32.e4m3.e4m3 (wgmma", "mma.sync, e4m3 x e4m3"]),
         ("b200 mxfp8", ["blocks of 32 scaled by e8m0", "e5m2 x e5m2"]),
         ("b200/e4m3", ["plain", "blocks of 32 scaled by e8m0"]),
+        ("h100/CUBLAS_COMPUTE_32F_FAST_TF32", ["(wgmma, tf32 x tf32 to f32, plain)", "(mma.sync, tf32 x tf32"]),
+        ("h100/cublas_compute_16f", ["(wgmma, f16 x f16 to f16, plain)", "(mma.sync, f16 x f16 to f16, plain)"]),
+        ("mi300x/HIPBLAS_COMPUTE_32F", ["f32 x f32 to f32", "f16 x f16 to f32", "fp8 x fp8 to f32"]),
         ("v_mfma_f32_32x32x8_f16", ["cdna3/v_mfma_f32_32x32x8_f16", "cdna4/"]),
     ],
 )
@@ -41,7 +47,9 @@ def test_a_list_says_what_tells_its_members_apart(said: str, listed: list[str]) 
     assert not [x for x in listed if x not in str(raised.value)]
 
 
-@pytest.mark.parametrize("said", ["", "hopper/", "/", "foo on bar", "nonsense", "fp8 on", "hopper/nope", "rtl:x/y"])
+@pytest.mark.parametrize(
+    "said", ["", "hopper/", "/", "foo on bar", "nonsense", "fp8 on", "hopper/nope", "rtl:x/y", "h100/CUBLAS_COMPUTE_99"]
+)
 def test_what_nobody_calls_a_design_is_an_error(said: str) -> None:
     with pytest.raises(DesignError):
         find_design(said)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import FORMATS
-from mmaproof.designs.numbers import pattern_of, split
+from mmaproof.designs.numbers import decimal_of, digits_of, pattern_of, split
 
 FP16, FP32, E4M3, INT8 = (FORMATS[x] for x in ("fp16", "fp32", "e4m3", "int8"))
 
@@ -93,3 +93,43 @@ def test_ties_go_to_even_and_to_infinity_beyond_half_a_place() -> None:
 
 def test_tf32_has_bits_that_are_not_read() -> None:
     assert FORMATS["tf32"].nearest(1 + Fraction(3, 1 << 11)) == 0x3F804000
+
+
+@pytest.mark.parametrize("fmt", [x for x in FORMATS.values() if x.bits <= 16], ids=str)
+def test_a_decimal_is_read_as_the_number_that_it_was_written_for(fmt) -> None:
+    for pattern in range(1 << fmt.bits):
+        text = decimal_of(pattern, fmt)
+        read, exact = pattern_of(text, fmt)
+        if fmt.is_nan(pattern):
+            assert text == "nan" and fmt.is_nan(read)
+        else:
+            same = pattern if fmt.signed or fmt.is_integer else pattern & fmt.quiet_nan
+            assert read == same & -1 << fmt.ignored_bits, text
+            assert exact or digits_of(fmt) < 17
+
+
+@given(st.integers(0, (1 << 32) - 1))
+def test_a_decimal_of_fp32_is_exact_or_has_nine_digits(pattern: int) -> None:
+    text = decimal_of(pattern, FP32)
+    value = np.array(pattern, np.uint32).view(np.float32)[()]
+    if np.isnan(value):
+        assert text == "nan"
+    else:
+        assert np.float32(text).view(np.uint32) == pattern
+        short = np.isfinite(value) and Fraction(text) != Fraction(float(value))
+        assert not short or len(text.lstrip("-").partition("e")[0].replace(".", "").strip("0")) <= digits_of(FP32) == 9
+
+
+def test_decimals_of_fp64_have_seventeen_digits_where_that_is_not_exact() -> None:
+    fp64 = FORMATS["fp64"]
+    assert decimal_of(fp64.encode(0.5), fp64) == "0.5"
+    tenth = int(np.array(0.1).view(np.uint64))
+    assert decimal_of(tenth, fp64) == "0.10000000000000001"
+    assert pattern_of(decimal_of(tenth, fp64), fp64)[0] == tenth
+    assert [decimal_of(x, FP32) for x in (0x80000000, 0xFF800000, 0x7F800000, 0xFFC00000)] == [
+        "-0.0",
+        "-inf",
+        "inf",
+        "nan",
+    ]
+    assert [decimal_of(x, INT8) for x in (0x80, 0xFF, 0x7F)] == ["-128", "-1", "127"]

@@ -1,5 +1,7 @@
 """The page in a real browser: it computes without a network, with the keyboard alone, and in 360 columns of pixels."""
 
+import json
+import shlex
 import shutil
 import threading
 from collections.abc import Callable, Iterator
@@ -206,7 +208,7 @@ def test_after_a_problem_no_old_result_is_shown(page: Any, bad: str) -> None:
     said = page.find_element("id", "problem").text
     assert text in said
     assert "mmaproof" not in said
-    assert not any(seen(page, x) for x in ("results", "picture", "read-a", "read-b", "read-c"))
+    assert not any(seen(page, x) for x in ("results", "picture", "read-a", "read-b", "read-c", "bits-a", "bits-c"))
     # parameters stay to be mended where they are those of the unit that is named
     assert seen(page, "parameters") == fragment.startswith("a=volta/f32.f16.f16.f32") * ("&b=" not in fragment)
     assert page.find_element("id", "status").text == "No result: see the message."
@@ -253,6 +255,105 @@ def test_examples_are_found_and_tell_units_apart(page: Any) -> None:
     first, second = answered(page, lambda: page.find_element("css selector", "#list a").click())
     assert first != second
     assert page.find_elements("css selector", "#results mark")
+
+
+def bit(driver: Any, name: str) -> Any:
+    return driver.find_element("id", f"bit-{name}")
+
+
+def test_a_click_changes_a_bit_and_is_undone(page: Any) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    assert went(page, "a=volta/f32.f16.f16.f32&x=1,2&y=1,1&c=0") == ["0x40400000 = +3 * 2^0"]
+    assert answered(page, bit(page, "a-1-0").click) == ["0xbf800000 = -1 * 2^0"]
+    assert page.find_element("id", "a").get_property("value") == "1, 0xc000"
+    assert "x=1" in page.current_url and "0xc000" in page.current_url
+    # the focus stays on the bit, and arrow keys move it
+    page.switch_to.active_element.send_keys(Keys.ARROW_UP, Keys.ARROW_RIGHT)
+    assert page.execute_script("return document.activeElement.id") == "bit-a-0-1"
+    assert answered(page, lambda: page.switch_to.active_element.send_keys(Keys.ENTER)) != ["0xbf800000 = -1 * 2^0"]
+    undo, redo = (page.find_element("id", x) for x in ("undo", "redo"))
+    assert answered(page, undo.click) == ["0xbf800000 = -1 * 2^0"]
+    assert answered(page, undo.click) == ["0x40400000 = +3 * 2^0"]
+    assert answered(page, redo.click) == ["0xbf800000 = -1 * 2^0"]
+    assert not redo.get_property("disabled")
+
+
+def test_a_bit_of_units_of_other_formats_is_a_number(page: Any) -> None:
+    went(page, "a=volta/f32.f16.f16.f32&b=hopper/wgmma.f32.e4m3.e4m3&x=1.5&y=1&c=0")
+    first, second = answered(page, bit(page, "a-0-6").click)
+    assert first == second == "0x3f800000 = +1 * 2^0"
+    assert page.find_element("id", "a").get_property("value") == "+1*2^0"
+
+
+def test_up_to_four_units_stand_beside_each_other(page: Any) -> None:
+    units = "a=volta/f32.f16.f16.f32&b=turing/f32.f16.f16.f32&u=hopper/wgmma.f32.f16.f16"
+    found = went(page, f"{units}&x=-2^13,-0.5,-0.25,-0.125&y=2^10,1,1,1&c=2^23")
+    assert [x.split(" = ")[0] for x in found] == ["0x00000000", "0xbf000000", "0xbf400000"]
+    assert len(page.find_elements("css selector", "#picture figure")) == 3
+    assert page.find_elements("css selector", "#results mark")
+    assert not seen_field(page, "unit3")
+    page.find_element("id", "add").click()
+    answered(page, lambda: page.switch_to.active_element.send_keys("ada/f32.f16.f16.f32"))
+    wait_until(lambda: len(result(page)) == 4)
+    assert "v=ada" in page.current_url
+    went(page, "a=volta/f32.f16.f16.f32&x=1&y=1&c=2")
+    assert not seen_field(page, "unit2")
+
+
+def seen_field(driver: Any, name: str) -> bool:
+    return bool(driver.find_element("id", name).is_displayed())
+
+
+def test_a_chip_and_a_format_name_units_to_choose_from(page: Any) -> None:
+    went(page, "a=h100 fp8&x=1&y=1&c=0")
+    offered = page.find_elements("css selector", "#meant button")
+    assert "hopper/wgmma.m64n8k32.f32.e4m3.e4m3" in [x.text for x in offered]
+    (wanted,) = (x for x in offered if x.text == "hopper/wgmma.m64n8k32.f32.e4m3.e4m3")
+    assert answered(page, wanted.click) == ["0x3f800000 = +1 * 2^0"]
+    assert not page.find_elements("css selector", "#meant button")
+    find = page.find_element("id", "find")
+    find.clear()
+    find.send_keys("h100 e5m2")
+    wait_until(lambda: "hopper" in page.find_element("id", "list").text)
+    assert all("hopper" in x.text for x in page.find_elements("css selector", "#list li"))
+    find.clear()
+    find.send_keys("v")
+
+
+def test_a_state_is_copied_as_a_command(page: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    went(page, "a=volta/f32.f16.f16.f32&x=1.5&y=2^-3&c=0x1")
+    page.execute_script("navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }")
+    texts = {}
+    for button in page.find_elements("css selector", ".copy"):
+        page.execute_script("window.copied = null")
+        button.click()
+        wait_until(lambda: page.execute_script("return window.copied"))
+        texts[button.text] = page.execute_script("return window.copied")
+    assert texts["address"] == page.current_url
+    assert main([*shlex.split(texts["command"])[1:], "--json"]) == 0
+    (d,) = result(page)
+    record = json.loads(capsys.readouterr().out)
+    assert record["d"] == d.split(" = ")[0]
+    assert json.loads(texts["JSON"])["outputs"] == {record["design"]: record["d"]}
+    found: dict[str, Any] = {}
+    exec(texts["Python"], found)
+    assert found["d"] == int(record["d"], 16)
+
+
+def test_published_vectors_and_the_story_of_a_bug_are_states(page: Any) -> None:
+    links = page.execute_script(
+        "return [...document.querySelectorAll('#examples > :is(ul, ol) a')].filter((x) => !x.closest('#list'))"
+        ".map((x) => [x.textContent, x.hash])"
+    )
+    shown = {text: [x.split(" = ")[0] for x in went(page, fragment)] for text, fragment in links}
+    assert len(shown) == 11 and all(shown.values())
+    found = {text.split(":")[0].split(",")[0]: x for text, x in shown.items()}
+    assert found["A row that an H100 returned"] == ["0x0000000b"]
+    assert found["A dot product of e5m2 that cancels"] == ["0x00000000", "0x3e800000"]
+    assert found["Subnormal fp16 on CDNA1"] == ["0x33800000", "0x00000000", "0x33800000"]
+    story = [x for text, x in shown.items() if "return" in text or "c = 2" in text or "right again" in text][-3:]
+    assert [len({*x}) for x in story] == [1, 2, 1]
 
 
 def test_every_control_has_a_name(page: Any) -> None:

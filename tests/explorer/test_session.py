@@ -62,6 +62,43 @@ def test_every_design_answers_what_the_library_computes() -> None:
         assert answer["units"][0]["d"]["hex"] == design.d_format.hex(evaluate(design, operands))
 
 
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("h100 fp8", "hopper/wgmma.m64n8k32.f32.e4m3.e4m3"),
+        ("e4m3 on hopper", "hopper/wgmma.m64n8k32.f32.e4m3.e4m3"),
+        ("MI300X/fp8", "cdna3/v_mfma_f32_32x32x16_fp8_fp8"),
+        ("B200", "blackwell/tcgen05.mma.m64n8k32.f32.e4m3.e4m3"),
+    ],
+)
+def test_a_chip_and_a_format_are_units_that_may_be_meant(text: str, named: str) -> None:
+    problem = asked(text, a="1")["problem"]
+    names = [x["name"] for x in problem["units"]]
+    assert problem["field"] == "unit0"
+    assert named in names or text == "B200"
+    assert len({x.partition("/")[0] for x in names}) == 1
+    assert asked("nothing at all", a="1")["problem"]["units"] == []
+
+
+def test_a_bit_is_changed_as_a_pattern_or_as_a_number() -> None:
+    assert session.toggled("fp16", "0x3c00", 0, False) == "0xbc00"
+    assert session.toggled("fp16", "0x3c00", 15, True) == "+1025*2^-10"
+    assert session.toggled("e4m3", "0x7e", 7, True) == "NaN"
+    assert (
+        asked(VOLTA.name, a=session.toggled("fp16", "0x3c00", 15, True), b="1")["units"][0]["a"][0]["hex"] == "0x3c01"
+    )
+
+
+def test_what_is_copied_is_what_was_asked() -> None:
+    name = next(d.name for d in load_catalogue().designs.values() if d.scale_format is not None)
+    answer = asked(name, a="1 -2", b="3", c="0x3", scale_a="2")
+    found: dict[str, Any] = {}
+    exec(answer["copies"]["Python"], found)
+    assert found["d"] == int(answer["units"][0]["d"]["hex"], 16)
+    vector = json.loads(answer["copies"]["JSON"])
+    assert (vector["c"], vector["outputs"]) == ("0x00000003", {name: answer["units"][0]["d"]["hex"]})
+
+
 def test_parameters_say_what_they_may_be_and_what_was_changed() -> None:
     (unit,) = asked("volta/f32.f16.f16.f32@fraction_bits=20", **TYPED)["units"]
     held = {x["name"]: x for x in unit["parameters"]}

@@ -6,9 +6,9 @@ import io
 import json
 import pickle
 import sys
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -18,6 +18,7 @@ from support.data_files import (
     INTERFACE,
     ROWS,
     Array,
+    Beyond,
     Data,
     archived,
     exact,
@@ -26,6 +27,7 @@ from support.data_files import (
     matrices,
     narrow,
     product_of_unit,
+    pytorch,
     rows_of_unit,
     saved,
     table,
@@ -365,26 +367,59 @@ def test_operands_that_are_written_are_read_again(ending: str, tmp_path: Path) -
         assert np.array_equal(x, y)
 
 
-def zipped(name: str, content: bytes) -> bytes:
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w") as archive:
-        archive.writestr(name, content)
-    return stream.getvalue()
-
-
-def test_a_file_of_pytorch_needs_pytorch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_safetensors_need_an_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tensors, "find_spec", lambda name: None)
-    with pytest.raises(InputError, match="a file of PyTorch, which is not installed here"):
-        read_answers(write(tmp_path, {"x.pt": zipped("x/data.pkl", b"")}))
     with pytest.raises(InputError, match=r"pip install 'mmaproof\[files\]'"):
         read_answers(write(tmp_path, {"x.safetensors": safetensors(NUMBERS)}))
 
 
-def test_of_a_file_of_pytorch_tensors_alone_are_loaded(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "held", [list(NUMBERS.values()), tuple(NUMBERS.values()), NUMBERS], ids=["list", "tuple", "dict"]
+)
+def test_tensors_of_pytorch_are_read_without_it(held: Any, tmp_path: Path) -> None:
+    assert_rows(read_answers(write(tmp_path, {"x.pt": pytorch(held)})), UNIT)
+
+
+def test_parts_of_storages_and_narrow_types_of_pytorch_are_read(tmp_path: Path) -> None:
+    numbers, patterns = narrow()
+    found = read_answers(write(tmp_path, {"x.pt": pytorch(numbers, transposed=True)}))
+    assert np.array_equal(found.batch.a, patterns["a"]) and np.array_equal(found.d, patterns["d"])
+    ones = {n: np.ones((2, 4), ml_dtypes.float8_e5m2) for n in "ab"} | {"d": np.full(2, 4, np.float32)}
+    found = read_answers(write(tmp_path, {"y.pt": pytorch(ones)}))
+    assert [x.name for x in found.formats] == ["e5m2", "e5m2", "fp32", "fp32"]
+    assert set(found.batch.a.ravel().tolist()) == {0x3C}
+
+
+@pytest.mark.parametrize(
+    ("held", "message"),
+    [
+        ({"a": 1}, "no dictionary of tensors"),
+        ({}, "no dictionary of tensors"),
+        (Beyond(np.ones(4, np.float32), 1, (2, 2), (2, 1)), "strides is incompatible|negative|offset must"),
+        (Beyond(np.ones(4, np.float32), 0, (1 << 40,), (0,)), "is larger than"),
+        (Beyond(np.ones(4, np.float32), 0, (2,), (-1,)), "strides is incompatible|negative|offset must"),
+        (Beyond(np.ones(4, np.float32), -1, (2,), (1,)), "strides is incompatible|negative|offset must"),
+        (print, "__builtin__.print is not a tensor"),
+    ],
+)
+def test_what_is_not_a_tensor_of_pytorch_is_refused(held: Any, message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=message):
+        read_answers(write(tmp_path, {"x.pt": pytorch(held)}))
+
+
+def test_no_code_of_a_file_of_pytorch_runs(tmp_path: Path) -> None:
+    name = write(tmp_path, {"x.pt": pytorch({"a": Unpickled(tmp_path / "unpickled")})})
+    with pytest.raises(InputError, match="not a file of tensors alone: __builtin__.getattr is not a tensor"):
+        read_answers(name)
+    assert not (tmp_path / "unpickled").exists()
+    with pytest.raises(InputError, match="damaged"):
+        read_answers(write(tmp_path, {"y.pt": pytorch(NUMBERS)[:-30]}))
+
+
+def test_what_pytorch_writes_is_read(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     torch.save({n: torch.from_numpy(x.copy()) for n, x in NUMBERS.items()}, tmp_path / "x.pt")
-    assert_rows(read_answers(tmp_path / "x.pt"), UNIT)
-    torch.save({"a": Unpickled(tmp_path / "unpickled")}, tmp_path / "y.pt")
-    with pytest.raises(InputError, match="no file of tensors alone"):
-        read_answers(tmp_path / "y.pt")
-    assert not (tmp_path / "unpickled").exists()
+    assert_rows(read_answers(str(tmp_path / "x.pt")), UNIT)
+    narrow_types = {n: torch.ones(2, 4).to(torch.float8_e4m3fn) for n in "ab"} | {"d": torch.full((2,), 4.0)}
+    torch.save(narrow_types, tmp_path / "y.pt")
+    assert [x.name for x in read_answers(str(tmp_path / "y.pt")).formats] == ["e4m3", "e4m3", "fp32", "fp32"]

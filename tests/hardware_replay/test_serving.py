@@ -78,6 +78,16 @@ def test_numbers_are_taken_as_well_as_patterns():
     assert Conversation(VOLTA).answer([header(VOLTA), line]) == (b'{"d": "0x40100000"}\n', None)
 
 
+def test_results_are_decimals_where_that_is_asked_for():
+    lines = [header(VOLTA), row(VOLTA, ONE), b'{"a": ["1.5", "0", "0", "1"], "b": ["2", "1", "8", "0"], "c": "inf"}']
+    hexadecimal, _ = Conversation(VOLTA).answer(lines)
+    returned, problem = Conversation(VOLTA, decimal=True).answer(lines)
+    numbers = [json.loads(x)["d"] for x in returned.splitlines()]
+    assert problem is None
+    assert [int(np.float32(x).view(np.uint32)) for x in numbers] == answers_of(hexadecimal)
+    assert numbers[1] == "inf"
+
+
 ONE = batch_of(VOLTA, 1).row(0)
 SCALED = batch_of(GST, 1).row(0)
 

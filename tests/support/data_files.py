@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import pickle
+import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -142,3 +144,64 @@ def write(folder: Path, files: dict[str, bytes]) -> str:
     for name, content in files.items():
         (folder / name).write_bytes(content)
     return ",".join(str(folder / x) for x in files)
+
+
+@dataclass(frozen=True)
+class Beyond:
+    """A tensor that need not be within its elements."""
+
+    elements: Array
+    offset: int
+    size: tuple[int, ...]
+    stride: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _Name:
+    module: str
+    name: str
+
+
+_STORAGES = {"float16": "Half", "float32": "Float", "float64": "Double", "bfloat16": "BFloat16"}
+
+
+def pytorch(held: Any, *, transposed: bool = False) -> bytes:
+    """Return what ``torch.save`` writes of arrays as tensors; ``transposed`` ones are stored by columns."""
+    stream, storages = io.BytesIO(), []
+
+    def tensor(x: Beyond) -> bytes:
+        name, storage = x.elements.dtype.name, _Name("torch.storage", "UntypedStorage")
+        if name in _STORAGES:
+            storage = _Name("torch", f"{_STORAGES[name]}Storage")
+        storages.append(x.elements.tobytes())
+        place = pickled(("storage", storage, str(len(storages) - 1), "cpu", x.elements.size)) + b"Q"
+        hooks = pickled(_Name("collections", "OrderedDict")) + b")R"
+        rest = b"" if name in _STORAGES else pickled(_Name("torch", name))
+        made = pickled(_Name("torch._utils", f"_rebuild_tensor_v{3 if rest else 2}"))
+        part = b"".join(pickled(y) for y in (x.offset, x.size, x.stride, False))
+        return made + b"(" + place + part + hooks + rest + b"tR"
+
+    def pickled(x: Any) -> bytes:
+        match x:
+            case Beyond():
+                return tensor(x)
+            case np.ndarray():
+                order = np.asfortranarray(x) if transposed else np.ascontiguousarray(x)
+                steps = tuple(y // x.itemsize for y in order.strides)
+                return tensor(Beyond(order.ravel(order="K"), 0, x.shape, steps))
+            case _Name():
+                return f"c{x.module}\n{x.name}\n".encode()
+            case tuple() | list():
+                first, last = (b"(", b"t") if isinstance(x, tuple) else (b"](", b"e")
+                return first + b"".join(map(pickled, x)) + last
+            case dict():
+                return b"}(" + b"".join(pickled(z) for y in x.items() for z in y) + b"u"
+            case _:
+                return pickle.dumps(x, 2)[2:-1]
+
+    content = b"\x80\x02" + pickled(held) + b"."
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr("x/data.pkl", content)
+        for key, elements in enumerate(storages):
+            archive.writestr(f"x/data/{key}", elements)
+    return stream.getvalue()

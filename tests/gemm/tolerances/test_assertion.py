@@ -44,6 +44,23 @@ def test_what_the_unit_computes_passes(given, strength: str) -> None:
     assert_gemm(d, a, b, c, plan=FP8, strength=strength)
 
 
+def test_arrays_may_be_files(given, tmp_path) -> None:
+    held = dict(zip("abcd", given, strict=True))
+    for name, x in held.items():
+        np.save(tmp_path / f"{name}.npy", x)  # NumPy keeps the bytes of FP8 alone
+    a, b, c, d = (tmp_path / f"{x}.npy" for x in "abcd")
+    assert_gemm(d, a, b, c, plan=FP8, strength="bits")
+    wrong = np.array(held["d"])
+    wrong[3, 4] = np.nextafter(wrong[3, 4], np.float32(np.inf))
+    np.save(d, wrong)
+    assert text_of(d, a, b, c).startswith("1 of 120 elements")
+    with pytest.raises(OperandError, match=r"^b: .*nowhere.npy"):
+        assert_gemm(d, a, tmp_path / "nowhere.npy", c, plan=FP8)
+    np.savez(tmp_path / "both.npz", a=held["a"], b=held["b"])
+    with pytest.raises(OperandError, match="^a: .*a file of one array is needed"):
+        assert_gemm(d, tmp_path / "both.npz", b, c, plan=FP8)
+
+
 @pytest.mark.slow_values("bits")
 @pytest.mark.parametrize("strength", [pytest.param("bits", marks=pytest.mark.middle), "proved"])
 def test_what_a_plan_computes_passes(strength: str) -> None:

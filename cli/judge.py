@@ -1,0 +1,98 @@
+"""`mmaproof judge`: whose bits a product has that somebody else computed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from mmaproof.cli.options import Json, Seed, argument, option, with_backend
+from mmaproof.cli.output import Exit, assumed_names, print_json, progress, say, say_assumed, say_wrapped
+
+if TYPE_CHECKING:
+    from mmaproof.gemm.tolerances.judge import Judgement
+
+FRACTIONS = (0.01, 0.1, 0.5)
+"""Fractions of faulty rows of which it is said with what probability a sample of rows misses them."""
+SHOWN = 12
+"""Parts that are printed."""
+
+
+@with_backend
+def judge(
+    source: Annotated[
+        str,
+        argument("SOURCE", "FILE with matrices a, b, d (and c, scale_a, scale_b), or A.npy,B.npy,D.npy."),
+    ],
+    plans: Annotated[
+        list[str],
+        option("--plan PLAN", "A plan, a design, an architecture, a product or a library of presets. Repeatable."),
+    ],
+    rows: Annotated[int | None, option("--rows N", "Judge so many rows only, drawn with --seed.", min=1)] = None,
+    seed: Seed = 0,
+    require: Annotated[str, option("--require WORD", "exact or within: what is accepted.")] = "within",
+    explain: Annotated[bool, option("--explain/--no-explain", "Look for what would explain other bits.")] = True,
+    json: Json = False,
+) -> int:
+    """Say of a product that somebody else computed which plan has its bits, or how far it is off.
+
+    exact: all bits are those of a plan; mixed: each row, column or tile has those of one; within: of none, and inside
+    the proved bounds of all; outside: beyond every bound; indeterminate: none of these is known. Exit status 0: exact,
+    mixed or within; with --require exact only exact; 1: not so; 3: indeterminate.
+    """
+    from mmaproof.designs.errors import InputError
+    from mmaproof.explain.answers.listings import FarElement, JudgedAnswer, PartOf
+    from mmaproof.gemm.tolerances.judge import Verdict
+    from mmaproof.gemm.tolerances.judge import judge as decide
+    from mmaproof.hardware_replay.tables.recognise import read_table
+
+    if require not in (Verdict.EXACT, Verdict.WITHIN):
+        raise InputError(f"--require {require!r}: exact or within")
+    held = read_table(source).roles()
+    if not {"a", "b", "d"} <= held.keys():
+        raise InputError(f"{source}: matrices a, b and d are needed: one file with these names, or a file for each")
+    given = (held.get(x) for x in ("d", "a", "b", "c"))
+    scales = {x: held.get(x) for x in ("scale_a", "scale_b")}
+    with progress("judging"):
+        found = decide(*given, plans=plans, rows=rows, seed=seed, explain=explain, **scales)
+    if json:
+        far = found.element
+        print_json(
+            JudgedAnswer.taken(
+                found,
+                verdict=found.verdict.value,
+                plans=list(found.plans),
+                shape=list(found.shape),
+                rows=len(found.rows),
+                exact=list(found.exact),
+                parts=[PartOf.taken(x) for x in found.parts],
+                element=None if far is None else FarElement.taken(far, value=str(far.value)),
+                fits=list(found.fits),
+                missed={str(x): found.missed(x) for x in FRACTIONS},
+                assumed=assumed_names(found.units),
+            )
+        )
+    else:
+        _print(found)
+        say_assumed(found.units, indent="")
+    if found.verdict is Verdict.INDETERMINATE:
+        return Exit.UNKNOWN
+    accepted = found.verdict is Verdict.EXACT or (require == Verdict.WITHIN and found.verdict is not Verdict.OUTSIDE)
+    return Exit.HOLDS if accepted else Exit.REFUTED
+
+
+def _print(found: Judgement) -> None:
+    say_wrapped(", ".join(found.exact) or found.rests_on, f"{found.verdict.value}: ")
+    if found.exact:
+        say_wrapped(found.rests_on, "  ")
+    for part in found.parts[:SHOWN]:
+        say(f"  {part.where}: {part.plan}")
+    if len(found.parts) > SHOWN:
+        say(f"  and {len(found.parts) - SHOWN} more parts; --json shows all")
+    if (x := found.element) is not None:
+        say(f"  [{x.row}, {x.column}] is {x.value:.9g} = {x.pattern}; exact {x.exact:.9g}, bound {x.bound:.6g}")
+    for text in found.fits:
+        say_wrapped(text, "  what fits: ")
+    if len(found.rows) < found.shape[0]:
+        missed = ", ".join(f"{found.missed(x):.3g} for {x:g} of the rows" for x in FRACTIONS)
+        say_wrapped(
+            f"{len(found.rows)} of {found.shape[0]} rows; a fault is missed with probability {missed}", "  judged: "
+        )

@@ -1,0 +1,65 @@
+"""Writes the site as plain files: ``python -m mmaproof.pages.site [REPOSITORY]`` (a part of ``make site``).
+
+``build/mkdocs.yml`` and ``build/docs`` hold all pages and the whole navigation, so that a generator needs nothing but
+these: MkDocs now, and another one that reads the same files (ProperDocs, Zensical) once Material for MkDocs is no
+longer maintained. A notebook is the executed copy where ``make site-notebooks`` left one.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+from mmaproof.pages.write import write
+
+_FOLDER = re.compile(r"^(\s*- .+: )(\S+/)$", re.MULTILINE)
+"""An entry of the navigation that names a folder: its pages come in its place."""
+
+
+def write_site(root: Path, repository: str = "") -> None:
+    """Write the pages and the navigation of the project at ``root`` into its folder ``build``."""
+    docs = root / "build" / "docs"
+    write(docs)
+    shutil.copytree(root / "docs", docs, dirs_exist_ok=True)
+    (docs / "notebooks").mkdir(exist_ok=True)
+    for notebook in sorted((root / "notebooks").glob("*.ipynb")):
+        executed = root / "build" / "notebooks" / notebook.name
+        text = (executed if executed.exists() else notebook).read_text(encoding="utf-8")
+        # links of notebooks are not followed by the generator, so that they name the pages as they are built
+        text = re.sub(r"\]\(\.\./docs/([\w/-]+)\.md", r"](../\1.html", text)
+        (docs / "notebooks" / notebook.name).write_text(text, encoding="utf-8")
+    explorer = root / "build" / "explorer"
+    if explorer.is_dir():
+        shutil.copytree(explorer, docs / "explorer")
+    for page in docs.rglob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        # the notebooks of the repository are beside docs/, those of the site are in it
+        changed = re.sub(r"\]\(((?:\.\./)+)notebooks/", lambda x: f"]({x[1].removeprefix('../')}notebooks/", text)
+        if page == docs / "explorer.md" and explorer.is_dir():
+            changed = changed.replace(
+                "## The explorer\n", "## The explorer\n\n[Open the explorer](explorer/index.html)\n"
+            )
+        if changed != text:
+            page.write_text(changed, encoding="utf-8")
+    (root / "build" / "mkdocs.yml").write_text(
+        configuration((root / "mkdocs.yml").read_text(encoding="utf-8"), docs, repository), encoding="utf-8"
+    )
+
+
+def configuration(text: str, docs: Path, repository: str) -> str:
+    """Return what a generator reads: that of the repository with folders of the navigation as their pages."""
+
+    def pages(entry: re.Match[str]) -> str:
+        names = sorted(str(x.relative_to(docs)) for x in (docs / entry[2]).glob("*.md"))
+        names.sort(key=lambda x: not x.endswith("/index.md"))
+        indent = " " * (len(entry[1]) - len(entry[1].lstrip()) + 4)
+        return entry[1].rstrip() + "".join(f"\n{indent}- {x}" for x in names)
+
+    found = _FOLDER.sub(pages, text)
+    return f"{found.rstrip()}\nrepo_url: {repository}\n" if repository else found
+
+
+if __name__ == "__main__":
+    write_site(Path.cwd(), *sys.argv[1:])

@@ -1,0 +1,239 @@
+"""Verdicts on results that were corrupted: each gets the verdict that it must get, and none another one."""
+
+from fractions import Fraction
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import mmaproof
+from mmaproof.designs.errors import InputError, OperandError
+from mmaproof.gemm.tolerances.judge import judge
+from mmaproof.gemm.tolerances.tolerance import tolerance
+
+PLAN = "hopper/wgmma.f32.bf16.bf16"
+SPLIT = f"{PLAN} | split-k=2"
+LIST = [PLAN, SPLIT]
+M, K, N = 32, 64, 32
+RNG = np.random.default_rng(5)
+A, B = (RNG.standard_normal(x).astype(ml_dtypes.bfloat16) for x in ((M, K), (K, N)))
+C = RNG.standard_normal((M, N)).astype(np.float32)
+D = mmaproof.matmul(PLAN, A, B, C)
+E = mmaproof.matmul(mmaproof.read_plan(SPLIT), A, B, C)
+BOUND = tolerance(PLAN, K).bound(A, B, C)
+BOTH = np.minimum(BOUND, tolerance(SPLIT, K).bound(A, B, C))
+
+
+def product(a=A, b=B, c=C, plan=PLAN):
+    return mmaproof.matmul(mmaproof.read_plan(plan) if "|" in plan else plan, np.ascontiguousarray(a), b, c)
+
+
+def put(value, at=(3, 4), held=D):
+    """Return a result with other elements."""
+    found = held.copy()
+    found[at] = value
+    return found
+
+
+def bits(pattern, at=(3, 4)):
+    found = D.copy()
+    found.view(np.uint32)[at] = pattern
+    return found
+
+
+def without(ks):
+    a = A.copy()
+    a[:, ks] = 0
+    return product(a)
+
+
+def beside(x, times):
+    """Return numbers that are so many steps further from zero."""
+    return (x.view(np.uint32) + np.uint32(times)).view(np.float32)
+
+
+def where_different():
+    """Return a place at which the two plans differ."""
+    return tuple(int(x) for x in np.argwhere(D != E)[0])
+
+
+def farther(times):
+    """Return a result with an element that is off by so many times its bound."""
+    exact = tolerance(PLAN, K).exact_of(tolerance(PLAN, K).given(A, B, C))[0]
+    return put(np.float32(exact[3, 4] + times * BOUND[3, 4]))
+
+
+CORRUPTED = {
+    "nothing": (D, "exact"),
+    "the other plan": (E, "exact"),
+    "rows of the other plan": (put(E[16:], np.s_[16:]), "mixed"),
+    "every second row": (put(E[::2], np.s_[::2]), "mixed"),
+    "columns of the other plan": (put(E[:, 5:9], np.s_[:, 5:9]), "mixed"),
+    "a tile of the other plan": (put(E[:16, 16:], np.s_[:16, 16:]), "mixed"),
+    "a small tile of the other plan": (put(E[8:16, 8:16], np.s_[8:16, 8:16]), "mixed"),
+    "single elements of the other plan": (np.where(np.indices(D.shape).sum(axis=0) % 2, D, E), "within"),
+    "an element one step off": (put(beside(D, 1)[3, 4]), "within"),
+    "all elements one step off": (beside(D, 1), "within"),
+    "an element half its bound off": (farther(0.5), "within"),
+    "reversed order of k": (product(A[:, ::-1], np.ascontiguousarray(B[::-1])), "within"),
+    "sums in fp64, rounded once": ((A.astype(float) @ B.astype(float) + C).astype(np.float32), "within"),
+    "an element twice its bound off": (farther(2.5), "outside"),
+    "zeros": (np.zeros_like(D), "outside"),
+    "a row of zeros": (put(0, np.s_[7]), "outside"),
+    "minus zero": (bits(0x80000000), "outside"),
+    "the smallest subnormal": (bits(1), "outside"),
+    "infinity": (put(np.inf), "outside"),
+    "minus infinity": (put(-np.inf), "outside"),
+    "a NaN": (put(np.nan), "outside"),
+    "a NaN with a payload": (bits(0x7FC0BEEF), "outside"),
+    "the sign of an element": (put(-D[3, 4]), "outside"),
+    "an exponent one larger": (put(2 * D[3, 4]), "outside"),
+    "a lost k-block": (without(np.s_[16:32]), "outside"),
+    "a lost product": (without(np.s_[5:6]), "outside"),
+    "another scale": (2 * D, "outside"),
+    "a transposed result": (np.ascontiguousarray(D.T), "outside"),
+    "a transposed operand": (product(B.T, np.ascontiguousarray(A.T)), "outside"),
+    "a row of its neighbour": (put(D[8], np.s_[9]), "outside"),
+    "a stale tile": (put(D[:8, :8], np.s_[8:16, 8:16]), "outside"),
+    "c left out": (product(c=np.zeros_like(C)), "outside"),
+    "c twice": (product() + C, "outside"),
+    "results in bf16": (D.astype(ml_dtypes.bfloat16).astype(np.float32), "outside"),
+    "garbage": (RNG.standard_normal(D.shape).astype(np.float32), "outside"),
+}
+
+
+@pytest.mark.parametrize("kind", CORRUPTED)
+def test_a_corrupted_result_gets_its_verdict(kind: str) -> None:
+    d, verdict = CORRUPTED[kind]
+    found = judge(d, A, B, C, plans=LIST, explain=False)
+    assert found.verdict == verdict, found
+    assert found.rests_on
+    assert bool(found.exact) == (verdict == "exact") and bool(found.parts) == (verdict == "mixed")
+    assert (found.element is not None) == (verdict == "outside")
+
+
+@pytest.mark.parametrize("kind", [x for x, (_, verdict) in CORRUPTED.items() if verdict == "outside"])
+def test_what_is_outside_is_so_on_rational_numbers(kind: str) -> None:
+    d, _ = CORRUPTED[kind]
+    element = judge(d, A, B, C, plans=LIST, explain=False).element
+    assert element is not None
+    i, j = element.row, element.column
+    exact = sum(Fraction(float(A[i, k])) * Fraction(float(B[k, j])) for k in range(K)) + Fraction(float(C[i, j]))
+    widest = max(tolerance(x, K).bound(A[[i]], B[:, [j]], C[[i]][:, [j]])[0, 0] for x in LIST)
+    value = float(d[i, j])
+    assert not np.isfinite(value) or abs(Fraction(value) - exact) > Fraction(float(widest))
+    assert int(element.pattern, 16) == int(d.view(np.uint32)[i, j])
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("zeros", "zeros"),
+        ("a lost k-block", "k-block 1 missing"),
+        ("a lost product", "the product at k = 5 missing"),
+        ("another scale", "twice the result"),
+        ("a transposed result", "transpose of the result"),
+        ("a row of its neighbour", "row 9"),
+        ("c left out", "c were not added"),
+    ],
+)
+def test_what_would_fit_is_named(kind: str, text: str) -> None:
+    found = judge(CORRUPTED[kind][0], A, B, C, plans=PLAN)
+    assert text in " ".join(found.fits)
+
+
+def test_the_parts_of_a_mixed_result_say_whose_they_are() -> None:
+    names = [mmaproof.read_plan(x).name if "|" in x else mmaproof.find_design(x).name for x in LIST]
+    rows = judge(CORRUPTED["rows of the other plan"][0], A, B, C, plans=LIST).parts
+    assert [(x.where, x.plan) for x in rows] == [("rows 0..15", names[0]), ("rows 16..31", names[1])]
+    columns = judge(CORRUPTED["columns of the other plan"][0], A, B, C, plans=LIST).parts
+    assert ("columns 5..8", names[1]) in [(x.where, x.plan) for x in columns]
+    tiles = judge(CORRUPTED["a tile of the other plan"][0], A, B, C, plans=LIST).parts
+    assert [x.plan for x in tiles] == [names[0], names[1], names[0], names[0]]
+
+
+def test_a_result_of_one_plan_alone_is_within_the_bound_of_another_alone() -> None:
+    assert judge(E, A, B, C, plans=PLAN, explain=False).verdict == "within"
+    i, j = where_different()
+    assert judge(put(E[i, j], (i, j)), A, B, C, plans=PLAN, explain=False).verdict == "within"
+
+
+def test_what_is_not_known_is_indeterminate() -> None:
+    # an infinity among the operands: nothing is proved of its row
+    a = A.copy()
+    a[0, 0] = np.inf
+    d = product(a)
+    assert judge(d, a, B, C, plans=PLAN).verdict == "exact"
+    found = judge(put(np.float32(1), (0, 0), d), a, B, C, plans=PLAN, explain=False)
+    assert found.verdict == "indeterminate" and "infinities or NaNs" in found.rests_on
+    # a NaN of another code where the plan returns one
+    nan = product(np.full_like(A, np.nan))
+    other = (nan.view(np.uint32) ^ 1).view(np.float32)
+    found = judge(other, np.full_like(A, np.nan), B, C, plans=PLAN, explain=False)
+    assert found.verdict == "indeterminate"
+    # an order of additions that is not determined
+    atomic = f"{PLAN} | split-k=2:any"
+    found = judge(E, A, B, C, plans=[PLAN, atomic], explain=False)
+    assert found.verdict == "indeterminate" and "not determined" in found.rests_on
+    assert judge(np.zeros_like(D), A, B, C, plans=[PLAN, atomic], explain=False).verdict == "outside"
+
+
+def test_beyond_the_bound_of_one_plan_alone_is_indeterminate() -> None:
+    fp8 = [x.astype(ml_dtypes.float8_e4m3fn) for x in (A, B)]
+    narrow, wide = "hopper/wgmma.f32.e4m3.e4m3", "blackwell/tcgen05.mma.m64n8k32.f32.e4m3.e4m3"
+    d = mmaproof.matmul(narrow, *fp8, C)
+    d[3, 4] = beside(d, 40)[3, 4]
+    assert judge(d, *fp8, C, plans=narrow, explain=False).verdict == "within"
+    assert judge(d, *fp8, C, plans=wide, explain=False).verdict == "outside"
+    found = judge(d, *fp8, C, plans=[narrow, wide], explain=False)
+    assert found.verdict == "indeterminate" and "beyond those of others" in found.rests_on
+
+
+def test_an_architecture_and_a_library_are_lists_of_plans() -> None:
+    found = judge(D, A, B, C, plans=["h100", "ampere"])
+    assert found.verdict == "exact" and "hopper/wgmma.m64n8k16.f32.bf16.bf16" in found.exact
+    assert {x.partition("/")[0] for x in found.plans} == {"hopper", "ampere"}
+    with pytest.raises(InputError, match="none of these takes arrays of"):
+        judge(D.astype(float), A, B, C, plans="volta")
+
+
+def test_a_sample_of_rows_says_what_it_misses() -> None:
+    d = put(0, np.s_[7])
+    seeds = range(40)
+    found = [judge(d, A, B, C, plans=PLAN, rows=8, seed=x, explain=False) for x in seeds]
+    caught = [x.verdict == "outside" for x in found]
+    assert caught == [7 in x.rows for x in found] and 0 < sum(caught) < len(caught)
+    assert found[0].missed(1 / M) == pytest.approx(1 - 8 / M)
+    assert found[0].missed(0) == 1 and found[0].missed(1) == 0
+    # of 16 faulty rows of 32 a sample of 8 misses all in C(16, 8) of C(32, 8) draws
+    assert found[0].missed(0.5) == pytest.approx(12870 / 10518300)
+    assert judge(d, A, B, C, plans=PLAN, rows=8, seed=3, explain=False) == found[3]
+
+
+@pytest.mark.parametrize(
+    ("changed", "error", "text"),
+    [
+        ({"d": D[:5]}, OperandError, "actual has the shape"),
+        ({"a": A[0]}, OperandError, "a has the shape"),
+        ({"plans": []}, InputError, "one at least"),
+        ({"plans": "nothing"}, InputError, "nothing"),
+        ({"rows": 0}, InputError, "at least 1"),
+        ({"d": D.astype(np.float64)}, OperandError, "actual"),
+    ],
+)
+def test_what_does_not_fit_is_refused(changed, error, text) -> None:
+    given = {"d": D, "a": A, "b": B, "c": C, "plans": PLAN} | changed
+    with pytest.raises(error, match=text):
+        judge(given["d"], given["a"], given["b"], given["c"], plans=given["plans"], rows=given.get("rows"))
+
+
+@pytest.mark.parametrize(
+    "plan", [PLAN, SPLIT, f"{PLAN} | out=bf16", "cdna3/v_mfma_f32_32x32x8_bf16", "ampere/f32.bf16.bf16"]
+)
+def test_honest_results_are_exact(plan: str) -> None:
+    rng = np.random.default_rng(9)
+    for size in (1.0, 1e-20, 1e15):
+        a, b = (rng.standard_normal(x) * size for x in ((64, K), (K, 64)))
+        a, b = a.astype(ml_dtypes.bfloat16), b.astype(ml_dtypes.bfloat16)
+        d = product(a, b, None, plan)
+        assert judge(d, a, b, plans=[plan, "h100"]).verdict == "exact"
