@@ -13,7 +13,10 @@ from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.question import Question
 from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.proving.columns import Columns
+from mmaproof.smt.proving.distance_cases import DistanceCases
 from mmaproof.smt.proving.journal import RecordedPlaces
+from mmaproof.smt.proving.kernel import Kernel
 from mmaproof.smt.proving.model_terms import ModelTerms
 from mmaproof.smt.proving.netlists import NetlistProof, prove_netlist
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate, equal_results
@@ -34,6 +37,24 @@ def netlist_and_model(question: Question) -> tuple[Design, Design] | None:
     if len(parametric) != 1 or len(netlists) != 1:
         return None
     return netlists[0], parametric[0]
+
+
+def distance_cases(question: Question, seed: int) -> Callable[[Kernel], None] | None:
+    """Return the argument by the distance of a product and c, None where there are other products or none."""
+    pair = netlist_and_model(question)
+    if pair is None or question.k != 1 or question.scale_format is not None:
+        return None
+    columns = question.columns()
+    operands = list(zip(question.formula.symbols, (fmt for _, fmt, _ in columns), strict=False))
+    if len(columns) != 3 or any(fmt.is_integer or not fmt.signed for _, fmt in operands):
+        return None
+    a, b, c = operands
+    rows = sample_models(question, pair[1], seed, rows=ROWS)
+
+    def argument(kernel: Kernel) -> None:
+        DistanceCases(kernel, a, b, c, Columns(rows)).prove()
+
+    return argument if rows else None
 
 
 def by_nets(

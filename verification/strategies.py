@@ -54,7 +54,7 @@ from mmaproof.smt.solving.work import worked
 from mmaproof.verification.cubes import InCube, cubes_of, fields_of, one_product
 from mmaproof.verification.distributions import kept_bits
 from mmaproof.verification.means import Means
-from mmaproof.verification.netlists import by_nets, netlist_and_model
+from mmaproof.verification.netlists import by_nets, distance_cases, netlist_and_model
 from mmaproof.verification.search import Budget, SearchResult, extreme_operands, search, small_products
 from mmaproof.verification.simplify import simplest
 from mmaproof.verification.stages import by_stages, lemma_verdict, proved_of
@@ -424,6 +424,22 @@ def _by_cubes(case: Case, count: int | None, seconds: float) -> QuestionVerdict 
     return None
 
 
+def distances(case: Case) -> QuestionVerdict | None:
+    """Take a netlist that adds one product to c apart by the distance of their exponents."""
+    argument = distance_cases(case.question, case.means.seed)
+    if argument is None:
+        return None
+    began, whole = worked(), case.question.formula
+    ask = small_ones_first(case.means.solving, case.ask)
+    asked = Lemmas(ask, case.limits, began, whole.environment)
+    theorem = asked.joined(whole.violation, argument)
+    case.limits = case.limits.after(worked() - began, "cases")
+    if theorem is not None:
+        return case.implied(proved_of(asked.found()), case.limits, theorem)
+    case.tried += map(lemma_verdict, asked.found())
+    return None
+
+
 def nets(case: Case) -> QuestionVerdict | None:
     """Prove net by net that a user netlist computes a design."""
     pair = netlist_and_model(case.question)
@@ -486,6 +502,7 @@ STRATEGIES: tuple[Strategy, ...] = (
     one_moment,
     single_product,
     first_cubes,
+    distances,
     nets,
     cubes,
     stages,

@@ -54,7 +54,11 @@ _LATE_EIGHT = "cdna3/v_mfma_f32_32x32x8_f16@zero_product=operand-minus-126"
 _TWO_STEPS = f"ampere/mma.m16n8k16.f32.f16.f16.f32{_ZEROS}"
 _INT8_SATURATED = "ampere/mma.m16n8k16.satfinite.s32.s8.s8.s32"
 
+_FMA = "cdna1/v_mfma_f32_32x32x4f16@L=1,fraction_bits=76,alignment=jam,zero_sum=ieee"
+"""One product and c, exactly: no bits are lost below those that rounding sees."""
+
 OWN_UNITS = (
+    OwnUnit("fma/single_fp16.toml", _FMA, Tier.SLOW),
     OwnUnit("tree/fp16_l4.toml", _VOLTA, Tier.QUICK),
     OwnUnit("tree/fp16_l8.toml", _AMPERE, Tier.MIDDLE),
     OwnUnit("tree/fp16_l16.toml", _HOPPER, Tier.MIDDLE),

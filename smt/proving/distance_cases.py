@@ -1,0 +1,293 @@
+"""A fused multiply-add by cases: the distance of the exponents of its product and its addend.
+
+Every shift of an addend depends on that distance. Where it is one number, or one of few, a solver decides whether two
+datapaths agree. So the cases are: an operand is no finite number or the product is zero; the addend lies far above the
+product, or far below it; the distance is in a short range. That no other case exists is a lemma of its own.
+
+Multipliers are cut out. One product of the root becomes a variable. Every other word that is this product, shifted
+perhaps, is proved to be so, as a statement about two significands; of the variable it is only known how large products
+are. So a case that is proved is proved of more words than there are products.
+
+Samples suggest which words are products. Each case is one leaf, which assumes all of the root.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pysmt.fnode import FNode
+
+from mmaproof.designs.formats import Format, Specials
+from mmaproof.smt.proving.columns import Columns
+from mmaproof.smt.proving.kernel import Kernel, NotComposedError
+from mmaproof.smt.proving.walk import bottom_up, substituted
+from mmaproof.smt.solving.query import width_of
+
+FIRST_RANGE = 4
+"""Distances that are asked about together at first."""
+RANGE_SECONDS = 12.0
+"""Seconds for a range of distances, before it is halved."""
+PRODUCT_SECONDS = 30.0
+
+
+@dataclass(frozen=True)
+class _Shifted:
+    """That a word is ``of``, moved some places to the left and extended with zeros."""
+
+    of: FNode
+    places: int
+
+
+class DistanceCases:
+    """Refutes the root of a kernel. ``a``, ``b`` and ``c`` are the patterns of its operands, with their formats."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        a: tuple[FNode, Format],
+        b: tuple[FNode, Format],
+        c: tuple[FNode, Format],
+        columns: Columns,
+    ) -> None:
+        self._kernel, self._columns = kernel, columns
+        self._a, self._b, self._c = a, b, c
+        self._m: Any = kernel.environment.formula_manager
+        self._factors: tuple[FNode, FNode] | None = None
+        self._facts: list[FNode] = []
+
+    def prove(self) -> None:
+        """Add the steps. Raises NotComposedError."""
+        claim = substituted(self._kernel.environment, self._kernel.root, self._products())
+        assumed = [claim, *self._facts]
+        special, distance = self._special(), self._distance()
+        cases = Cases(self._kernel, special, distance, assumed)
+        # the addend lies as far above the product that it is rounded alone, or wholly below what is rounded
+        beyond = self._c[1].precision + 3
+        lowest, highest = -beyond, self._a[1].precision + self._b[1].precision + beyond
+        cases.special()
+        cases.below(lowest)
+        cases.above(highest)
+        for low in range(lowest, highest + 1, FIRST_RANGE):
+            cases.between(low, min(low + FIRST_RANGE - 1, highest))
+        cases.conclude()
+
+    # --- the product ------------------------------------------------------------------------------------------
+
+    def _products(self) -> Mapping[FNode, FNode]:
+        """Define the product and its factors, and return what replaces each word that is a product."""
+        words = list(_nodes(self._kernel.root))
+        product = next((x for x in words if _is_product(x)), None)
+        if product is None:
+            return {}
+        m, kernel = self._m, self._kernel
+        x, y = (z.arg(0) for z in product.args())
+        self._factors = x, y
+        u, v = (self._defined(f"factor{i}", z) for i, z in enumerate((x, y)))
+        own = m.BVMul(*(m.BVZExt(z, product.bv_width() - z.bv_width()) for z in (u, v)))
+        p = self._defined("product", own)
+        self._size(u, v, own)
+        self._facts = [substituted(kernel.environment, fact, {u: x, v: y, own: p}) for fact in _sizes(m, u, v, own)]
+        places = {product: p}
+        for word in words:
+            if word is not product and (found := self._shifted(word, p)) is not None:
+                image = self._moved(found, word.bv_width())
+                if not self._is_product(word, (x, u), (y, v), substituted(kernel.environment, image, {p: own})):
+                    continue
+                places[word] = image
+        return places
+
+    def _defined(self, name: str, term: FNode) -> FNode:
+        variable: FNode = self._m.Symbol(
+            f"{name}.{term.bv_width()}", self._kernel.environment.type_manager.BVType(term.bv_width())
+        )
+        self._columns.define(variable, self._columns.values(term))
+        self._kernel.define(variable, term)
+        return variable
+
+    def _size(self, u: FNode, v: FNode, own: FNode) -> None:
+        for fact in _sizes(self._m, u, v, own):
+            self._kernel.use(fact, [], "how large a product is")
+
+    def _shifted(self, word: FNode, of: FNode) -> _Shifted | None:
+        """Return how a word is another one on all samples, None if it is not; no word that holds nothing else is."""
+        if not width_of(word) or word.is_symbol() or word.is_constant() or word.bv_width() < of.bv_width():
+            return None
+        if word.is_bv_zext() or (word.is_bv_concat() and any(x.is_constant() for x in word.args())):
+            inner = [x for x in word.args() if not x.is_constant()]
+            if any(self._shifted(x, of) is not None for x in inner):
+                return None  # what is inside is replaced
+        pairs = zip(self._columns.values(word).tolist(), self._columns.values(of).tolist(), strict=True)
+        places: int | None = None
+        for value, wanted in pairs:
+            if wanted == 0 or value == 0:
+                if value != wanted:
+                    return None
+                continue
+            moved = value.bit_length() - wanted.bit_length()
+            if moved < 0 or value != wanted << moved or places not in (None, moved):
+                return None
+            places = moved
+        if places is None or places + of.bv_width() > word.bv_width():
+            return None
+        return _Shifted(of, places)
+
+    def _moved(self, found: _Shifted, width: int) -> FNode:
+        m, term = self._m, found.of
+        if found.places:
+            term = m.BVConcat(term, m.BV(0, found.places))
+        extended: FNode = term if term.bv_width() == width else m.BVZExt(term, width - term.bv_width())
+        return extended
+
+    def _is_product(self, word: FNode, first: tuple[FNode, FNode], second: tuple[FNode, FNode], product: FNode) -> bool:
+        """Prove that a word is a product, as a statement about the factors; return whether that is proved."""
+        kernel, m = self._kernel, self._m
+        over: dict[FNode, FNode] = {}
+        for inner in _nodes(word):
+            if inner is word:
+                continue
+            for term, variable in (first, second):
+                found = self._shifted(inner, variable)
+                if found is None:
+                    continue
+                image = self._moved(_Shifted(term, found.places), inner.bv_width())
+                try:
+                    kernel.use(m.Equals(inner, image), [], "a factor of a product", seconds=PRODUCT_SECONDS)
+                except NotComposedError:
+                    continue
+                over[inner] = self._moved(found, inner.bv_width())
+        claim = m.Equals(substituted(kernel.environment, word, over), product)
+        if claim.is_true() or kernel.same(*claim.args()):
+            return True
+        try:
+            kernel.use(claim, [], "a product", seconds=PRODUCT_SECONDS)
+        except NotComposedError:
+            return False
+        return True
+
+    # --- the cases --------------------------------------------------------------------------------------------
+
+    def _special(self) -> FNode:
+        """Return whether an operand may be no finite number, or the product is zero."""
+        m = self._m
+        found = [
+            m.Equals(_field(m, *x), m.BV(_ones(x[1].exponent_bits), x[1].exponent_bits))
+            for x in (self._a, self._b, self._c)
+            if x[1].specials is Specials.IEEE
+        ]
+        if self._factors is not None:
+            found += [m.Equals(x, m.BV(0, x.bv_width())) for x in self._factors]
+        special: FNode = m.Or(found)
+        return special
+
+    def _distance(self) -> FNode:
+        """Return the exponent of the product minus that of c, each that of a significand with an integer bit."""
+        m = self._m
+        bits = max(x[1].exponent_bits for x in (self._a, self._b, self._c)) + 3
+        a, b, c = (_exponent(m, *x, bits) for x in (self._a, self._b, self._c))
+        offset = self._a[1].e_min + self._b[1].e_min - self._c[1].e_min - 1
+        distance: FNode = m.BVAdd(m.BVSub(m.BVAdd(a, b), c), m.BV(offset % (1 << bits), bits))
+        return distance
+
+
+class Cases:
+    """Cases of what is ``assumed``: special ones, and ranges of a signed word. Nothing satisfies them, or it raises."""
+
+    def __init__(self, kernel: Kernel, special: FNode, distance: FNode, assumed: Sequence[FNode]) -> None:
+        self._kernel, self._special, self._distance, self._assumed = kernel, special, distance, assumed
+        self._m: Any = kernel.environment.formula_manager
+        width = distance.bv_width()
+        self._s = self._m.FreshSymbol()
+        self._d = self._m.FreshSymbol(kernel.environment.type_manager.BVType(width))
+        self._refuted: list[FNode] = []
+        """the cases that nothing satisfies, over two symbols"""
+
+    def special(self) -> None:
+        """Refute that an operand is special."""
+        self._refute(self._s, "special operands", None)
+
+    def below(self, lowest: int) -> None:
+        """Refute a distance below a number."""
+        self._refute(self._m.BVSLT(self._d, self._number(lowest)), f"distance below {lowest}", None)
+
+    def above(self, highest: int) -> None:
+        """Refute a distance above a number."""
+        self._refute(self._m.BVSLT(self._number(highest), self._d), f"distance above {highest}", None)
+
+    def between(self, low: int, high: int) -> None:
+        """Refute a distance from ``low`` to ``high``, at once or half by half."""
+        m = self._m
+        within = m.And(m.BVSLE(self._number(low), self._d), m.BVSLE(self._d, self._number(high)))
+        try:
+            self._refute(within, f"distance from {low} to {high}", RANGE_SECONDS if low < high else None)
+        except NotComposedError:
+            if low >= high:
+                raise
+            middle = (low + high) // 2
+            self.between(low, middle)
+            self.between(middle + 1, high)
+
+    def conclude(self) -> None:
+        """Refute what was assumed, by the lemma that there are no other cases."""
+        m, given = self._m, {self._s: self._special, self._d: self._distance}
+        self._kernel.use(m.FALSE(), [m.Not(x) for x in self._refuted], "there is no other case", given)
+
+    def _refute(self, case: FNode, why: str, seconds: float | None) -> None:
+        m = self._m
+        if case is not self._s:
+            case = m.And(m.Not(self._s), case)
+        own = substituted(self._kernel.environment, case, {self._s: self._special, self._d: self._distance})
+        self._kernel.use(m.Not(own), self._assumed, why, seconds=seconds)
+        self._refuted.append(case)
+
+    def _number(self, value: int) -> FNode:
+        width = self._d.bv_width()
+        found: FNode = self._m.BV(value % (1 << width), width)
+        return found
+
+
+def _sizes(m: Any, x: FNode, y: FNode, product: FNode) -> Iterator[FNode]:
+    """Yield what is known of a product's size: that it is not below its factors, and what their highest bits say."""
+    width = product.bv_width()
+    for factor, other in ((x, y), (y, x)):
+        zero = m.Equals(other, m.BV(0, other.bv_width()))
+        yield m.Or(zero, m.BVULE(m.BVZExt(factor, width - factor.bv_width()), product))
+        yield m.Implies(zero, m.Equals(product, m.BV(0, width)))
+    tops = [m.BVULE(m.BV(1 << (z.bv_width() - 1), z.bv_width()), z) for z in (x, y)]
+    least = 1 << (x.bv_width() + y.bv_width() - 2)
+    yield m.Implies(m.And(tops), m.BVULE(m.BV(least, width), product))
+    yield m.BVULE(product, m.BV(_ones(x.bv_width()) * _ones(y.bv_width()), width))
+
+
+def _nodes(term: FNode) -> Iterator[FNode]:
+    """Yield a term's words and truth values, each after its operands."""
+    order: list[FNode] = []
+    known: dict[FNode, None] = {}
+    bottom_up(term, known, lambda node, _: order.append(node))
+    return iter(order)
+
+
+def _is_product(term: FNode) -> bool:
+    """Return whether a term multiplies two words of which none of the bits is lost."""
+    if not term.is_bv_mul() or not all(x.is_bv_zext() for x in term.args()):
+        return False
+    inner = [x.arg(0) for x in term.args()]
+    return not any(x.is_constant() for x in inner) and sum(x.bv_width() for x in inner) <= term.bv_width()
+
+
+def _field(m: Any, pattern: FNode, fmt: Format) -> FNode:
+    low = fmt.ignored_bits + fmt.fraction_bits
+    found: FNode = m.BVExtract(pattern, low, low + fmt.exponent_bits - 1)
+    return found
+
+
+def _exponent(m: Any, pattern: FNode, fmt: Format, bits: int) -> FNode:
+    field = _field(m, pattern, fmt)
+    zero = m.Equals(field, m.BV(0, fmt.exponent_bits))
+    found: FNode = m.Ite(zero, m.BV(1, bits), m.BVZExt(field, bits - fmt.exponent_bits))
+    return found
+
+
+def _ones(bits: int) -> int:
+    return (1 << bits) - 1
