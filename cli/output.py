@@ -188,9 +188,22 @@ def progress(what: str) -> Iterator[Callable[[str], None]]:
     bar = Progress(
         SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console, transient=True
     )
-    task = bar.add_task(what, total=None)
+    task = bar.add_task(in_one_line(what, "...", console.width), total=None)
     with _after_a_while(bar):
-        yield lambda text: bar.update(task, description=f"{what}: {text}")
+        yield lambda text: bar.update(task, description=in_one_line(what, text, console.width))
+
+
+PROGRESS_WIDTH = 80
+"""Columns that a line of progress takes at most."""
+
+
+def in_one_line(what: str, text: str, width: int) -> str:
+    """Return what is done, and its stage, for a line with the elapsed time: what is done is cut, if anything is."""
+    left = min(width, PROGRESS_WIDTH) - len("/ ") - len(" 0:00:00") - 1
+    room = left - len(": ") - len(text)
+    if len(what) > room:
+        what = what[: max(0, room - 3)] + "..."
+    return f"{what}: {text}"[:left]
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -266,10 +267,10 @@ def show_plan(plan: Plan, k: int | None, json: bool) -> None:
 
 MOST_KINDS = 12
 """Kinds of cells that the text lists."""
-MOST_REGISTERS = 20
-"""Registers that the text lists."""
-MOST_UNKNOWN = 20
-"""Nets with undefined bits that the text lists."""
+MOST_LINES = 6
+"""Ports, registers, and nets with undefined bits that the text lists: all of it fits a screen."""
+MOST_TEXT = 150
+"""Characters of what an operand is mapped to that the text shows."""
 
 
 def show_unit(path: str, json: bool) -> None:
@@ -311,11 +312,12 @@ def print_unit(unit: RtlUnit, meant: Design | None) -> None:
     if meant is not None:
         say(f"  meant to be {meant.name}")
     say("  ports")
-    for name, (direction, bits) in report.ports.items():
-        say(f"    {direction:6} {name}, {bits} bit{'s' * (bits != 1)}")
+    _say_some([f"{kind:6} {name}, {_bits(bits)}" for name, (kind, bits) in report.ports.items()], "ports")
     say("  mapped")
     for name, stated in report.mapped.items():
-        say_wrapped(stated, f"    {name} = ")
+        parts = stated.split(", ")
+        is_long = len(stated) > MOST_TEXT and len(parts) > 3
+        say_wrapped(f"{parts[0]}, {parts[1]}, ... {parts[-1]}" if is_long else stated, f"    {name} = ")
     kinds = [f"{kind} {count}" for kind, count in report.kinds.items()]
     rest = [f"{len(kinds) - MOST_KINDS} other kinds"] if len(kinds) > MOST_KINDS else []
     say_wrapped(", ".join(kinds[:MOST_KINDS] + rest), f"  {report.cells} cells: ")
@@ -323,22 +325,29 @@ def print_unit(unit: RtlUnit, meant: Design | None) -> None:
         f"  {report.registers} register bits"
         + (f", latency {report.latency}" if report.registers and report.latency else "")
     )
-    for name, width in list(report.register_names.items())[:MOST_REGISTERS]:
-        say(f"    {name}, {width} bit{'s' * (width != 1)}")
-    if len(report.register_names) > MOST_REGISTERS:
-        say(f"    and {len(report.register_names) - MOST_REGISTERS} more registers; --json lists them")
+    _say_some([f"{name}, {_bits(width)}" for name, width in report.register_names.items()], "registers")
     if report.unknown:
         say(f"  {sum(report.unknown.values())} bits may have any value")
-        for name, count in list(report.unknown.items())[:MOST_UNKNOWN]:
-            say(f"    {name}, {count} bit{'s' * (count != 1)}")
-        if len(report.unknown) > MOST_UNKNOWN:
-            say(f"    and {len(report.unknown) - MOST_UNKNOWN} more nets; --json lists them")
+        _say_some([f"{name}, {_bits(count)}" for name, count in report.unknown.items()], "nets")
     say_conditions([design])
     for text in report.assumptions:
         say_wrapped(text, "  assumed: ")
     for text in report.warnings:
         say_wrapped(text, "  ")
     say(f"  elaborated by {report.elaborator}")
+
+
+def _say_some(lines: Sequence[str], what: str) -> None:
+    """Print the first lines of a list, and how many there are besides."""
+    shown = lines if len(lines) <= MOST_LINES + 1 else lines[:MOST_LINES]
+    for line in shown:
+        say(f"    {line}")
+    if len(shown) < len(lines):
+        say(f"    and {len(lines) - len(shown)} more {what}; --json lists them")
+
+
+def _bits(count: int) -> str:
+    return f"{count} bit{'s' * (count != 1)}"
 
 
 def _scales(design: Design) -> str:

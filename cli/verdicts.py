@@ -57,7 +57,7 @@ def say_conditions(designs: Iterable[Design]) -> None:
     """Print of each design when its unit computes it, if not always."""
     for x in designs:
         if x.conditions:
-            say_wrapped(f"{' and '.join(x.conditions)}", f"  what is said of {x.name} holds when ")
+            say_wrapped(f"what is said of {x.name} holds when {' and '.join(x.conditions)}", "  ")
 
 
 def conditional(verdict: str, when: Sequence[str]) -> dict[str, Any]:

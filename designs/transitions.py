@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from mmaproof.designs.design import Design
 
@@ -23,3 +24,5 @@ class Transition:
     unit: Design
     model: Design | None
     where: tuple[str, ...] = ()
+    control: Mapping[str, bool] = field(default_factory=dict)
+    """whether the register is enabled, cleared and loaded"""

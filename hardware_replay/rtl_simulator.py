@@ -22,16 +22,30 @@ from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError, TargetUnavailable
 from mmaproof.designs.operands import OperandBatch, pattern_dtype
 from mmaproof.hardware_replay.answers import Rows
-from mmaproof.hardware_replay.rtl_bench import BENCH, RESULT, ROWS_FILE, Layout, bench_text, layout_of, rows_text
+from mmaproof.hardware_replay.rtl_bench import (
+    BENCH,
+    RESULT,
+    ROWS_FILE,
+    UNSET,
+    Layout,
+    Waves,
+    bench_text,
+    layout_of,
+    rows_text,
+)
 from mmaproof.hardware_replay.target import Ran, Unit
 from mmaproof.rtl import RtlUnit
 from mmaproof.rtl.elaboration import MEMORY_BYTES
+from mmaproof.rtl.meant import in_one_pass
 from mmaproof.rtl.tools import Limits
 from mmaproof.rtl.vhdl import as_verilog
-from mmaproof.smt.trace import evaluate
+from mmaproof.smt.trace import evaluate, named_signals
 
 SECONDS = 300.0
 """How long a simulation, its compilation included, may take by default."""
+
+FST = ".fst"
+"""What the name of a file of waves ends in that is not VCD."""
 
 _QUICKLY_COMPILED = "VM_PARALLEL_BUILDS=0 OPT_FAST=-O0 OPT_SLOW=-O0 OPT_GLOBAL=-O0"
 """Verilator's own optimisation leaves far less C++ to compile; it is compiled as one file, and not optimised again."""
@@ -49,31 +63,37 @@ class Simulated:
 
 
 def simulate(
-    unit: RtlUnit, batch: OperandBatch, seconds: float = SECONDS, free: Mapping[str, int] | None = None
+    unit: RtlUnit,
+    batch: OperandBatch,
+    seconds: float = SECONDS,
+    free: Mapping[str, int] | None = None,
+    control: Mapping[str, bool] | None = None,
+    waves: Waves | None = None,
 ) -> Simulated:
     """Return what the sources of a unit return for a batch of operands.
 
-    Inputs that are free are zeros, but for those of which ``free`` has the value. Of VHDL the Verilog that GHDL
-    synthesises is run. Raises TargetUnavailable if no simulator is installed, if none of them reads the sources, or if
-    one takes too long.
+    Inputs that are free are zeros, but for those of which ``free`` has the value. ``control`` says whether a register
+    that is c and d is enabled, cleared and loaded; by default it takes a step. ``waves`` are recorded. Of VHDL the
+    Verilog that GHDL synthesises is run. Raises TargetUnavailable if no simulator is installed, if none of them reads
+    the sources, or if one takes too long.
     """
     tools = [make for tool, make in _TOOLS.items() if shutil.which(tool)]
     if not tools:
         raise TargetUnavailable(NONE_INSTALLED)
-    layout = layout_of(unit, free)
+    layout = layout_of(unit, free, control)
     problems = []
     with tempfile.TemporaryDirectory(prefix="mmaproof-bench-") as place:
         folder = Path(place)
         made = replace(unit, file=as_verilog(unit.file, folder, Limits(seconds, MEMORY_BYTES)))
         try:
-            bench = bench_text(made, layout, len(batch))
+            bench = bench_text(made, layout, len(batch), waves=waves)
         except InputError as problem:
             raise TargetUnavailable(str(problem)) from problem
         (folder / "bench.sv").write_text(bench, encoding="utf-8")
         (folder / ROWS_FILE).write_text(rows_text(layout, batch), encoding="ascii")
         for make in tools:
             try:
-                name, printed = make(made, folder, seconds)
+                name, printed = make(made, folder, seconds, waves)
                 whole = name if made.file is unit.file else f"{name}, on the Verilog that GHDL makes of VHDL"
                 return _read(layout, printed, len(batch), whole)
             except _SimulatorError as failure:
@@ -85,20 +105,22 @@ class _SimulatorError(Exception):
     """A simulator does not read the sources, or does not end."""
 
 
-def _icarus(unit: RtlUnit, folder: Path, seconds: float) -> tuple[str, str]:
+def _icarus(unit: RtlUnit, folder: Path, seconds: float, waves: Waves | None) -> tuple[str, str]:
     file = unit.file
     command = ["iverilog", "-g2012", "-s", BENCH, "-o", "bench.vvp", *_defines(unit)]
     command += [f"-I{(file.folder / x).resolve()}" for x in file.include]
     _run("iverilog", [*command, "bench.sv", *_sources(unit)], folder, seconds)
-    return "Icarus Verilog", _run("vvp", ["vvp", "-n", "bench.vvp"], folder, seconds)
+    fst = ["-fst"] if waves is not None and waves.file.endswith(FST) else []
+    return "Icarus Verilog", _run("vvp", ["vvp", "-n", "bench.vvp", *fst], folder, seconds)
 
 
-def _verilator(unit: RtlUnit, folder: Path, seconds: float) -> tuple[str, str]:
+def _verilator(unit: RtlUnit, folder: Path, seconds: float, waves: Waves | None) -> tuple[str, str]:
     file = unit.file
     command = ["verilator", "--binary", "--timing", "-Wno-fatal", "-Wno-lint", "-Wno-style", *_defines(unit)]
     command += [f"-I{(file.folder / x).resolve()}" for x in file.include]
     command += ["-MAKEFLAGS", _QUICKLY_COMPILED, "--top-module", BENCH, "--Mdir", "made", "-o", "bench", "bench.sv"]
     command += _sources(unit)
+    command += [] if waves is None else ["--trace-fst" if waves.file.endswith(FST) else "--trace"]
     _run("verilator", command, folder, seconds)
     return "Verilator", _run("verilator", [str(folder / "made" / "bench")], folder, seconds)
 
@@ -145,6 +167,9 @@ def _run(tool: str, command: Sequence[str], folder: Path, seconds: float) -> str
 
 
 def _read(layout: Layout, printed: str, rows: int, simulator: str) -> Simulated:
+    unset = next((x.removeprefix(UNSET) for x in printed.splitlines() if x.startswith(UNSET)), None)
+    if unset is not None:
+        raise _SimulatorError(f"{simulator} does not keep register {unset} at the value that it is set to")
     lines = [x.removeprefix(RESULT).strip() for x in printed.splitlines() if x.startswith(RESULT)]
     if len(lines) != rows:
         raise _SimulatorError(f"{simulator} printed {len(lines)} rows, and {rows} are expected")
@@ -179,12 +204,13 @@ def run_sources(
     seconds: float = SECONDS,
     *,
     free: Mapping[str, int] | None = None,
+    control: Mapping[str, bool] | None = None,
 ) -> SourceRun:
     """Return what the untouched sources of a unit return for ``operands`` in a simulator, or why they were not run.
 
     ``netlist_d`` is the pattern that the netlist returns, by default with zeros for bits that may have any value.
     Inputs that are free are zeros, but for those of which ``free`` has the value. The simulator, its compilation
-    included, may take ``seconds``.
+    included, may take ``seconds``. ``control`` is that of ``simulate``; the unit's design is the netlist with it.
 
     A dot product that is longer than a pass is a chain of passes, in each of which c is the d before it. Raises
     SourcesDisagree if nothing is undefined and the simulator returns another d: the netlist is not the sources then.
@@ -196,7 +222,7 @@ def run_sources(
     c, undefined, simulator = operands.c, 0, ""
     try:
         for first in range(0, batch.k, design.k):
-            found = simulate(unit, _pass(batch, design, first, c), seconds, free)
+            found = simulate(unit, _pass(batch, design, first, c), seconds, free, control)
             c, undefined, simulator = found.d[0], undefined | found.undefined[0], found.simulator
     except TargetUnavailable as problem:
         return SourceRun(None, 0, "", str(problem))
@@ -207,6 +233,34 @@ def run_sources(
             f"{fmt.hex(expected)}"
         )
     return SourceRun(c, undefined, simulator)
+
+
+def record_waves(
+    unit: RtlUnit,
+    model: Design,
+    operands: Operands,
+    path: Path,
+    *,
+    free: Mapping[str, int] | None = None,
+    control: Mapping[str, bool] | None = None,
+) -> str:
+    """Record the signals of the untouched sources for ``operands``, with those of ``model`` beside them.
+
+    Return the name of the simulator. A file whose name ends in .fst has that format, any other one is VCD. Each pass of
+    the unit takes its c from the model. Raises as ``simulate``.
+    """
+    design, c, rows = unit.design, operands.c, []
+    model = in_one_pass(design, model)
+    batch = OperandBatch.of_rows(design.formats, [operands]).padded(design)
+    signals = []
+    for first in range(0, batch.k, design.k):
+        rows.append(_pass(batch, design, first, c))
+        given = rows[-1].row(0)
+        signals.append(named_signals(model, given))
+        c = evaluate(model, given)
+    return simulate(
+        unit, OperandBatch.concatenate(rows), SECONDS, free, control, Waves(str(path.resolve()), signals)
+    ).simulator
 
 
 def _pass(batch: OperandBatch, design: Design, first: int, c: int) -> OperandBatch:

@@ -69,6 +69,8 @@ class RtlUnit:
     report: RtlReport
     ports: Mapping[str, Port]
     """the ports of the top module, as they are declared"""
+    registers: Mapping[str, Port] = field(default_factory=dict)
+    """its registers, by all of their names after elaboration"""
     transitions: tuple[Transition, ...] = ()
     """what is claimed of a register that is c and d, in cycles in which it takes no step"""
     longest: int = 0
@@ -136,7 +138,7 @@ def read_unit(
     )
     claims = reading.transitions() if file.accumulates else ()
     direct = reading.why_not_direct if file.accumulates else None
-    return RtlUnit(file, design, report, module.ports, claims, found.longest, direct)
+    return RtlUnit(file, design, report, module.ports, module.registers, claims, found.longest, direct)
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +285,7 @@ class _Reading:
         circuit = Circuit(f"{text}", inputs, {"d": result(inputs)}, (), {}, {})
         model = self._named(circuit.name, NetlistStep(L=found.products, circuit=circuit), found.products)
         since = "" if self.why_not_direct is None else " in all clock cycles"
-        return Transition(key, f"with {when}{since}: {text}", unit, model)
+        return Transition(key, f"with {when}{since}: {text}", unit, model, control=values)
 
     @cached_property
     def why_not_direct(self) -> str | None:
@@ -521,7 +523,7 @@ def _circuit(
     structure.check_taken(taken, None if net is None else net[0])
     if start is None:
         structure.refuse_feedback()
-        latency = _latency(file, inputs)
+        latency = latency_of(file, inputs)
         if file.accumulates:
             latency |= {n: 0 for n in module.unknown if n in _STEERING}
             check_latency(structure, {**inputs, **module.unknown}, latency)
@@ -563,7 +565,7 @@ def _of(inputs: Mapping[str, Bits], operand: str) -> dict[str, Bits]:
     return {n: bits for n, bits in inputs.items() if name.fullmatch(n)}
 
 
-def _latency(file: UnitFile, inputs: Mapping[str, Bits]) -> dict[str, int]:
+def latency_of(file: UnitFile, inputs: Mapping[str, Bits]) -> dict[str, int]:
     """Return how many registers each input is to have on its paths to d; none for those that are held.
 
     An operand that is a register has none. Raises InputError where a table of the file leaves an operand out.

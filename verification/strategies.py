@@ -102,6 +102,11 @@ class Case:
     """when a part of the question was asked first"""
     rival: Rival | None = None
     """the whole question, once it is asked in parallel with its parts"""
+    stage: str = ""
+    """the strategy that is tried"""
+    lemmas: int = 0
+    slowest: float = 0.0
+    """how many parts of the question were asked about, and the seconds of that which took longest"""
 
     @property
     def seconds(self) -> float:
@@ -113,6 +118,19 @@ class Case:
 
         Raises Overtaken if the whole question has an answer first, and what ``Solving.ask`` raises.
         """
+        started, outermost = worked(), list(self._lineage())[-1]
+        reply = self._reply(formula, symbols, limits)
+        outermost.lemmas, outermost.slowest = outermost.lemmas + 1, max(outermost.slowest, worked() - started)
+        outermost.tell()
+        return reply
+
+    def tell(self) -> None:
+        """Tell a person who waits which strategy is tried, how many lemmas were asked, and which took longest."""
+        if self.means.told is not None and self.outer is None:
+            done = f": {self.lemmas} lemmas, slowest {self.slowest:.1f} s" if self.lemmas else ""
+            self.means.told(f"{self.stage}{done}")
+
+    def _reply(self, formula: FNode, symbols: Sequence[FNode], limits: Limits) -> Reply:
         asked, started, lineage = self.means.solving, worked(), list(self._lineage())
         alone = min((x.alone(started) for x in lineage if x.rival is None), default=0.0)
         if LEAST_SECONDS < alone < limits.seconds:
@@ -516,7 +534,7 @@ def first_verdict(case: Case) -> QuestionVerdict:
     The last strategy always has a verdict.
     """
     try:
-        found = next(verdict for strategy in STRATEGIES if (verdict := strategy(case)) is not None)
+        found = next(verdict for strategy in STRATEGIES if (verdict := _tried(strategy, case)) is not None)
     except Overtaken as overtaken:
         if overtaken.rival is not case.rival:
             raise
@@ -525,6 +543,12 @@ def first_verdict(case: Case) -> QuestionVerdict:
         case.end()
     store_proof(case.means.solving.store, found)
     return found
+
+
+def _tried(strategy: Strategy, case: Case) -> QuestionVerdict | None:
+    case.stage = strategy.__name__.replace("_", " ")
+    case.tell()
+    return strategy(case)
 
 
 def _compared(question: Question) -> tuple[Design, Design] | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from mmaproof.cli.compare import differing_fields, pictures_of, witness_vector
@@ -23,6 +23,7 @@ from mmaproof.cli.options import (
 )
 from mmaproof.cli.output import EXIT_STATUS, assumed_names, progress, say, say_wrapped
 from mmaproof.cli.rtl.junit import Case, write_junit
+from mmaproof.cli.rtl.written import WRITTEN, WrittenOptions
 from mmaproof.cli.showing import SHOWING, ShowingOptions, draw
 from mmaproof.cli.verdicts import asked, conditional, decided, in_words, say_decided, say_witness, with_conditions
 
@@ -55,6 +56,7 @@ class Proof:
     ran: SourceRun | None
     nets: tuple[DifferingNet, ...]
     answered: tuple[Answered, ...] = ()
+    ran_of_answered: tuple[SourceRun | None, ...] = ()
 
     @property
     def verdict(self) -> str:
@@ -108,6 +110,7 @@ def prove(
         bool, option("--simulate/--no-simulate", "Replay a witness on the sources in a simulator.")
     ] = True,
     showing: ShowingOptions = SHOWING,
+    written: WrittenOptions = WRITTEN,
 ) -> int:
     """Decide whether a unit returns what a design returns, for all operands.
 
@@ -121,19 +124,23 @@ def prove(
     from mmaproof.verification.compare import compare
 
     given = {**options.means, **question.of_comparison()}
-    showing.ready(options.keep_lemmas, read=[path])
+    showing.ready(options.keep_lemmas, written.vcd, read=[path])
+    written.ready()
     began = time.monotonic()
     with progress(f"elaborating {path}"):
         unit, meant = read_rtl(path, design)
     if meant is None:
         raise InputError(f"{path}: what is it meant to be? Name a design, here or in the file: design = ...")
     model = in_one_pass(unit.design, meant) if question.k is None else meant
+    written.write_assertion(unit, meant)
     given["where"] = question.preconditions(unit.where)
     given["limits"] = options.limits.after(time.monotonic() - began, "elaborating")
     with progress(f"proving {unit.design.name} equal to {meant.name}") as told:
         done = compare(unit.design, model, **given, told=told)
     answered = _of_register(unit, meant, given)
-    proof = Proof(unit, meant, done, _on_sources(unit, done) if simulate else None, _nets(unit, done), answered)
+    ran = [_on_sources(*x) if simulate else None for x in _asked(unit, done, answered)]
+    proof = Proof(unit, meant, done, ran[0], _nets(unit, done), answered, tuple(ran[1:]))
+    _write(written, proof, options.seed)
     claim = with_conditions(f"{unit.design.name} returns the d of {meant.name} for all operands", proof.when)
     designs = [model, unit.design]
     status, bundle = showing.bundled(
@@ -166,7 +173,27 @@ def _of_register(unit: RtlUnit, meant: Design, given: Mapping[str, Any]) -> tupl
     return answer_transitions(unit.transitions, meant, ask)
 
 
-def _on_sources(unit: RtlUnit, answer: Comparison) -> SourceRun | None:
+def _asked(
+    unit: RtlUnit, done: Comparison, answered: Sequence[Answered]
+) -> list[tuple[RtlUnit, Comparison, Mapping[str, bool] | None]]:
+    """Return each question with the unit that it is about, and with what steers its register; first that of a step."""
+    claims = [(replace(unit, design=x.claim.unit), x.answer, x.claim.control) for x in answered]
+    return [(unit, done, None), *claims]
+
+
+def _write(written: WrittenOptions, proof: Proof, seed: int) -> None:
+    """Write the files in which a witness is looked at."""
+    done = proof.answer
+    written.write_bench(proof.unit, proof.meant, None if done.witness is None else witness_vector(done), seed)
+    for unit, answer, control in _asked(proof.unit, done, proof.answered):
+        if answer.witness is not None:
+            model = answer.question.designs[1]
+            written.write_waves(unit, model, answer.witness, _values_of_unknown(unit, answer), control)
+            return
+    written.write_waves(proof.unit, proof.meant, None, {}, None)
+
+
+def _on_sources(unit: RtlUnit, answer: Comparison, control: Mapping[str, bool] | None = None) -> SourceRun | None:
     """Return what the sources return for the witness; None if there is none."""
     if answer.witness is None:
         return None
@@ -175,9 +202,9 @@ def _on_sources(unit: RtlUnit, answer: Comparison) -> SourceRun | None:
     free = _values_of_unknown(unit, answer)
     with progress("replaying the witness on the sources"):
         if free and unit.file.clock is None and all(name.startswith("free ") for name in free):
-            return run_sources(unit, answer.witness, answer.outputs[unit.design.name], free=free)
+            return run_sources(unit, answer.witness, answer.outputs[unit.design.name], free=free, control=control)
         # a simulator takes no values for unknown bits, and one for all clock cycles of an input that is free
-        return run_sources(unit, answer.witness)
+        return run_sources(unit, answer.witness, control=control)
 
 
 def _values_of_unknown(unit: RtlUnit, answer: Comparison) -> dict[str, int]:
@@ -235,10 +262,18 @@ def _register_fields(proof: Proof) -> dict[str, Any]:
     if not proof.unit.file.accumulates:
         return {}
     claims = []
-    for x in proof.answered:
+    for x, ran in zip(proof.answered, proof.ran_of_answered, strict=True):
         found = ABSENT if x.answer.witness is None else DifferingWitness(**differing_fields(x.answer))
         verdict: Any = WORDS[x.answer.verdict]
-        claims.append(RegisterClaim(**decided(x.answer), verdict=verdict, claim=x.claim.text, witness=found))
+        claims.append(
+            RegisterClaim(
+                **decided(x.answer),
+                verdict=verdict,
+                claim=x.claim.text,
+                witness=found,
+                simulator=ABSENT if ran is None else _simulated(proof.unit, ran),
+            )
+        )
     step: Any = WORDS[proof.answer.verdict]
     return {"step": step, "register_claims": claims, "induction": proof.induction}
 
@@ -308,6 +343,10 @@ def _print_register(proof: Proof, answer: NetlistProved) -> None:
             say_wrapped(claim.reason, "    reason: ")
         if claim.witness:
             say_witness(claim.witness, proof.unit.design.d_format, ["where this is not so:"])
+        if claim.simulator:
+            ran = claim.simulator
+            text = f"replayed on the sources in {ran.name}: d = {ran.d}" if ran.d else f"not replayed: {ran.reason}"
+            say_wrapped(text, "  ")
     say_wrapped(str(answer.induction), "  ")
 
 

@@ -59,6 +59,7 @@ class RegisterClaim(Decided):
     verdict: Annotated[Literal["equal", "different", "unknown", "vacuous"], Means("the answer")]
     claim: Annotated[str, Means("what is claimed, in words")]
     witness: Annotated[DifferingWitness | Absent, SHOWN] = ABSENT
+    simulator: Annotated[Simulated | Absent, Means("what the sources return for the witness in a simulator")] = ABSENT
 
 
 class NetlistProved(Decided):

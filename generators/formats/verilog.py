@@ -156,7 +156,7 @@ def _package(selection: Selection, fields: dict[str, tuple[Format, int]], about:
             f"        logic [{counts.get(n, '')}{'SCALE' if n.startswith('scale') else n.upper()}_BITS-1:0] {n};\n"
             for n in fields
         ),
-        is_nan=_is_nan(fields["d"][0]),
+        is_nan=is_nan(fields["d"][0]),
     )
 
 
@@ -170,7 +170,7 @@ def _type(name: str, fmt: Format) -> str:
     return f"    typedef struct packed {{ {' '.join(parts)} }} {name};"
 
 
-def _is_nan(fmt: Format) -> str:
+def is_nan(fmt: Format) -> str:
     """Return an expression that says whether x is a NaN of the format; it is unknown where a bit that matters is."""
     everything = (1 << fmt.bits) - 1
     magnitude = everything if fmt.specials is Specials.FNUZ else (1 << (fmt.exponent_bits + fmt.fraction_bits)) - 1

@@ -207,7 +207,7 @@ def sv_files(model: Model, test: SelfTest) -> dict[str, str]:
     name = model.name
     following = {} if model.later is model.first else {f"{name}_next.sv": _module(model, model.later, f"{name}_next")}
     return {
-        f"{name}.sv": _module(model, model.first, name),
+        f"{name}.sv": sv_module(model),
         **following,
         **bench_files(test.selection, unit=name),
         **({} if model.is_wide else _against_c(model)),
@@ -223,6 +223,11 @@ def _ports(lowered: Lowered) -> list[_Port]:
     """Return the inputs in the order of the test bench: a, b, scales, c."""
     ports = {x.name: _Port(WORDS.get(x.name, x.name), x.format, len(x.inputs)) for x in lowered.columns}
     return [ports[x] for x in ("a", "b", "sa", "sb", "c") if x in ports]
+
+
+def sv_module(model: Model) -> str:
+    """Return a design as a combinational module, of the model's name."""
+    return _module(model, model.first, model.name)
 
 
 def _module(model: Model, lowered: Lowered, name: str) -> str:

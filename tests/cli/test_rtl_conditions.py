@@ -141,7 +141,7 @@ def test_a_unit_without_conditions_is_equal_and_nothing_else(run, tmp_path):
     [
         (("check", "exchange-symmetric", "rtl:{}"), "holds when {}: exchange-symmetric on "),
         (("compare", "rtl:{}", DESIGN, "--k", "2"), "equivalent when {}: "),
-        (("matrix", "rtl:{}", f"{DESIGN}@L=2"), "  what is said of rtl:"),
+        (("matrix", "rtl:{}", f"{DESIGN}@L=2"), "what is said of rtl:"),
     ],
     ids=lambda x: x[0] if isinstance(x, tuple) else "",
 )
