@@ -173,7 +173,7 @@ def _decoded(patterns: Patterns, fmt: Format) -> npt.NDArray[np.float64]:
         return integers
     fraction = (whole >> fmt.ignored_bits) & ((1 << fmt.fraction_bits) - 1)
     field = (whole >> (fmt.ignored_bits + fmt.fraction_bits)) & ((1 << fmt.exponent_bits) - 1)
-    normal = (field > 0) | (fmt.fraction_bits == 0)
+    normal = (field > 0) | (not fmt.has_zero)
     significand = fraction + (normal.astype(np.int64) << fmt.fraction_bits)
     exponent = np.where(normal, field - fmt.bias, fmt.e_min)
     values: npt.NDArray[np.float64] = np.ldexp(significand.astype(np.float64), exponent - fmt.fraction_bits)
@@ -185,8 +185,11 @@ def _decoded(patterns: Patterns, fmt: Format) -> npt.NDArray[np.float64]:
             values = np.where(special, np.where(fraction == 0, np.copysign(np.inf, values), np.nan), values)
         case Specials.NAN_ONLY:
             values = np.where(special & (fraction == (1 << fmt.fraction_bits) - 1), np.nan, values)
-        case Specials.FNUZ:
-            values = np.where(whole == 1 << fmt.sign_position, np.nan, values)
+        case Specials.FNUZ | Specials.EXTENDED:
+            magnitude = whole & ((1 << (fmt.exponent_bits + fmt.fraction_bits)) - 1)
+            infinite = magnitude == (-1 if fmt.infinity is None else fmt.infinity)
+            values = np.where(infinite, np.copysign(np.inf, values), values)
+            values = np.where(whole == fmt.quiet_nan, np.nan, values)
         case Specials.NONE | Specials.INTEGER:
             pass
         case _:

@@ -52,6 +52,9 @@ class Beyond(StrEnum):
     """an infinity"""
     NAN = "nan"
     """NaN"""
+    OVFINF = "ovfinf"
+    """the largest finite number where the rounding is away from the infinity of its sign (IEEE 754-2019, clause 7.4),
+    else an infinity, or NaN where the format has none"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,19 +63,31 @@ class OutOfRange:
 
     OCP's and CUDA's saturating conversions are ``saturate`` for both. ONNX saturates numbers to e4m3fnuz and makes NaN
     of infinities. A format without infinities, if nothing saturates, has NaN for both (OCP, ml_dtypes).
+    IEEE P3109's saturation modes are words, too: SatFinite is ``saturate``, SatPropagate ``saturate/infinity`` (of a
+    format without infinities ``saturate``), and OvfInf ``ovfinf``.
     """
 
     numbers: Beyond
     infinities: Beyond
 
-    ALLOWED: ClassVar[str] = "saturate, infinity, nan, saturate/infinity or saturate/nan (of numbers / of infinities)"
+    ALLOWED: ClassVar[str] = (
+        "saturate, infinity, nan, saturate/infinity or saturate/nan (of numbers / of infinities), or SatFinite, "
+        "SatPropagate or OvfInf (IEEE P3109)"
+    )
 
     @classmethod
-    def parse(cls, text: str) -> OutOfRange:
-        """Return what ``text`` spells: one word for numbers and infinities, or two. Raises ValueError otherwise."""
+    def parse(cls, text: str, fmt: Format) -> OutOfRange:
+        """Return what ``text`` spells for a format: one word for numbers and infinities, or two.
+
+        Raises ValueError otherwise.
+        """
+        text = text.lower()
+        propagated = "saturate" if fmt.infinity is None else "saturate/infinity"
+        text = {"satfinite": "saturate", "satpropagate": propagated}.get(text, text)
         numbers, slash, infinities = text.partition("/")
         found = cls(Beyond(numbers), Beyond(infinities if slash else numbers))
-        if found.numbers is not found.infinities and found.numbers is not Beyond.SATURATE:
+        alone = Beyond.OVFINF in (found.numbers, found.infinities) or found.numbers is not Beyond.SATURATE
+        if found.numbers is not found.infinities and alone:
             raise ValueError(text)
         return found
 
@@ -84,7 +99,8 @@ class OutOfRange:
         used = (self.numbers, self.infinities)
         if Beyond.INFINITY in used and fmt.infinity is None:
             return f"{fmt.name} has no infinity"
-        return f"{fmt.name} has no NaN" if Beyond.NAN in used and fmt.quiet_nan is None else None
+        needs_nan = Beyond.NAN in used or (Beyond.OVFINF in used and fmt.infinity is None)
+        return f"{fmt.name} has no NaN" if needs_nan and fmt.quiet_nan is None else None
 
 
 @dataclass(frozen=True, slots=True)

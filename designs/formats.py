@@ -10,10 +10,12 @@ sign are fraction bits, and the pattern is two's complement.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from functools import cache
 
 from mmaproof.designs.errors import InputError
 
@@ -27,6 +29,9 @@ class Specials(StrEnum):
     """no infinity; exponent and fraction all ones is NaN (OCP FP8 E4M3, E8M0)"""
     FNUZ = "fnuz"
     """no infinity and no negative zero; its pattern is the only NaN, and the bias is one larger than IEEE 754's"""
+    EXTENDED = "extended"
+    """no negative zero: its pattern is NaN, and the largest magnitude is an infinity; without a sign, the last pattern
+    is NaN and the one before it the infinity (IEEE P3109, extended formats)"""
     NONE = "none"
     """neither infinity nor NaN (OCP MX FP4, FP6)"""
     INTEGER = "integer"
@@ -56,6 +61,8 @@ class Format:
     """whether there is a sign bit that is not read (UE4M3)"""
     chosen_bias: int | None = None
     """the bias of the exponent field, if it is not the one that follows from the other fields"""
+    zero_field: bool = False
+    """whether exponent field 0 is zero where there are no fraction bits (P3109, P = 1); E8M0 has no zero"""
 
     def __repr__(self) -> str:
         return f"<{self.name}>"
@@ -85,6 +92,16 @@ class Format:
         return -(-self.bits // 4)
 
     @property
+    def has_zero(self) -> bool:
+        """Whether exponent field 0 means zero and subnormals, and not one more power of two (E8M0)."""
+        return bool(self.fraction_bits) or self.zero_field
+
+    @property
+    def nan_is_minus_zero(self) -> bool:
+        """Whether the pattern that would be a negative zero is the only NaN."""
+        return self.signed and self.specials in (Specials.FNUZ, Specials.EXTENDED)
+
+    @property
     def precision(self) -> int:
         """Bits of the significand, the integer bit included."""
         return self.fraction_bits + 1
@@ -101,16 +118,19 @@ class Format:
             return 0
         if self.chosen_bias is not None:
             return self.chosen_bias
-        return (1 << (self.exponent_bits - 1)) - (0 if self.specials is Specials.FNUZ else 1)
+        larger_by_one = self.specials in (Specials.FNUZ, Specials.EXTENDED)
+        return (1 << (self.exponent_bits - 1)) - (0 if larger_by_one else 1)
 
     @property
     def e_min(self) -> int:
         """Exponent of the smallest normal number, and of every subnormal."""
-        return (1 if self.fraction_bits else 0) - self.bias
+        return (1 if self.has_zero else 0) - self.bias
 
     @property
     def e_max(self) -> int:
         """Exponent of the largest finite number."""
+        if self.specials is Specials.EXTENDED or self.zero_field:
+            return (self.max_finite >> self.fraction_bits) - self.bias
         top_field = (1 << self.exponent_bits) - 1
         top_is_special = self.specials is Specials.IEEE or not self.fraction_bits
         return top_field - self.bias - (1 if top_is_special else 0)
@@ -131,6 +151,8 @@ class Format:
     @property
     def infinity(self) -> int | None:
         """Pattern of +infinity; None if the format has none."""
+        if self.specials is Specials.EXTENDED:
+            return (1 << (self.exponent_bits + self.fraction_bits)) - (1 if self.signed else 2)
         if self.specials is not Specials.IEEE:
             return None
         return ((1 << self.exponent_bits) - 1) << (self.fraction_bits + self.ignored_bits)
@@ -139,7 +161,8 @@ class Format:
     def max_finite(self) -> int:
         """Pattern of the largest finite number (ignored bits zero)."""
         top = (1 << (self.exponent_bits + self.fraction_bits)) - 1
-        special = {Specials.IEEE: 1 << self.fraction_bits, Specials.NAN_ONLY: 1}
+        extended = 1 if self.signed else 2
+        special = {Specials.IEEE: 1 << self.fraction_bits, Specials.NAN_ONLY: 1, Specials.EXTENDED: extended}
         return (top - special.get(self.specials, 0)) << self.ignored_bits
 
     @property
@@ -163,8 +186,8 @@ class Format:
         match self.specials:
             case Specials.NAN_ONLY:
                 return exponent | ((1 << self.fraction_bits) - 1) << self.ignored_bits
-            case Specials.FNUZ:
-                return 1 << self.sign_position
+            case Specials.FNUZ | Specials.EXTENDED:
+                return 1 << self.sign_position if self.signed else (1 << self.bits) - 1
             case Specials.IEEE:
                 return exponent | 1 << (self.fraction_bits - 1 + self.ignored_bits)
             case _:
@@ -178,7 +201,7 @@ class Format:
                 return magnitude >> self.ignored_bits > (self.infinity or 0) >> self.ignored_bits
             case Specials.NAN_ONLY:
                 return magnitude == self.quiet_nan
-            case Specials.FNUZ:
+            case Specials.FNUZ | Specials.EXTENDED:
                 return pattern == self.quiet_nan
             case _:
                 return False
@@ -214,7 +237,7 @@ class Format:
         if isinstance(value, float) and not math.isfinite(value):
             return self._encode_special(value)
         negative = value < 0 or (isinstance(value, float) and math.copysign(1, value) < 0)
-        if negative and not value and (not self.signed or self.specials in (Specials.INTEGER, Specials.FNUZ)):
+        if negative and not value and (not self.signed or self.is_integer or self.nan_is_minus_zero):
             raise InputError(f"{self.name} has no negative zero")
         if negative and not self.signed:
             raise InputError(f"{_spell(value)} is not representable in {self.name}: it has no negative numbers")
@@ -284,14 +307,14 @@ class Format:
         if self.is_integer:
             return raw
         field, fraction = raw >> self.fraction_bits, raw & ((1 << self.fraction_bits) - 1)
-        significand = fraction + (((field > 0) or not self.fraction_bits) << self.fraction_bits)
-        exponent = max(field, 1 if self.fraction_bits else 0) - self.bias
+        significand = fraction + (((field > 0) or not self.has_zero) << self.fraction_bits)
+        exponent = max(field, 1 if self.has_zero else 0) - self.bias
         exact = significand * Fraction(2) ** (exponent - self.fraction_bits)
         return int(exact) if exact.denominator == 1 and exact < 1 << 64 else float(exact)
 
     def _with_sign(self, magnitude: int, negative: bool) -> int:
         """Return the pattern ``magnitude`` with its sign set if ``negative`` holds."""
-        if not negative or (self.specials is Specials.FNUZ and not magnitude):
+        if not negative or (self.nan_is_minus_zero and not magnitude):
             return magnitude
         if self.is_integer:
             return -magnitude & ((1 << self.bits) - 1)
@@ -309,8 +332,8 @@ class Format:
         """
         exponent = max(_floor_log2(magnitude), self.e_min) if magnitude else self.e_min
         units = magnitude / Fraction(2) ** (exponent - self.fraction_bits)
-        # with a fraction, field 0 means subnormals, and field 1 has the same exponent
-        pattern = math.floor(units) + ((exponent - self.e_min) << self.fraction_bits) - (not self.fraction_bits)
+        # where there is a zero, field 0 means subnormals, and field 1 has the same exponent
+        pattern = math.floor(units) + ((exponent - self.e_min) << self.fraction_bits) - (not self.has_zero)
         if pattern < 0:
             return None, False
         pattern <<= self.ignored_bits
@@ -401,7 +424,45 @@ def find_format(name: str) -> Format:
 
     Raises InputError, which lists the known names.
     """
+    if (parameters := _P3109.fullmatch(name)) is not None:
+        width, precision, sign, domain, *others = parameters.groups()
+        width, precision, sign, domain = (width, precision, sign, domain) if width else others
+        return p3109(int(width), int(precision), sign[0] == "s", domain[0] == "e")
     try:
         return FORMATS[ALIASES.get(name, name)]
     except KeyError:
-        raise InputError(f"unknown format {name!r}: one of {', '.join(FORMATS)}") from None
+        raise InputError(
+            f"unknown format {name!r}: one of {', '.join(FORMATS)}, or a format of IEEE P3109 (binary8p4se)"
+        ) from None
+
+
+_P3109 = re.compile(
+    r"binary([1-9][0-9]?)p([1-9][0-9]?)([su])([ef])"
+    r"|p3109\(([1-9][0-9]?), ?([1-9][0-9]?), ?(signed|unsigned), ?(extended|finite)\)"
+)
+P3109_WIDTHS = range(3, 17)
+"""K of the formats of IEEE P3109 that are read; its value tables have these."""
+
+
+@cache
+def p3109(width: int, precision: int, signed: bool, extended: bool) -> Format:
+    """Return the format of IEEE P3109 of ``width`` bits K and ``precision`` P: binary8p4se is (8, 4, True, True).
+
+    The finite formats with a sign are laid out as FNUZ (binary8p4sf is e4m3fnuz, another name of the same patterns).
+    Without a sign there is one exponent bit more. Raises InputError where there is no such format.
+    """
+    most = width - 1 if signed else width
+    name = f"binary{width}p{precision}{'s' if signed else 'u'}{'e' if extended else 'f'}"
+    if width not in P3109_WIDTHS or not 1 <= precision <= most:
+        raise InputError(
+            f"{name}: K is {P3109_WIDTHS[0]} to {P3109_WIDTHS[-1]} bits, and P 1 to K - 1 with a sign, to K without"
+        )
+    exponent_bits = width - precision + (not signed)
+    finite = Specials.FNUZ if signed else Specials.NAN_ONLY
+    specials = Specials.EXTENDED if extended else finite
+    source = "IEEE P3109 interim report (2026), section 4"
+    bias = 1 << (exponent_bits - 1)
+    sizes = (exponent_bits, precision - 1)
+    return Format(
+        name, name, None, *sizes, specials, source, signed=signed, chosen_bias=bias, zero_field=precision == 1
+    )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mmaproof.designs.errors import InputError
-from mmaproof.designs.formats import FORMATS, Format
+from mmaproof.designs.formats import FORMATS, Format, find_format
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +86,7 @@ class Signature:
 
 def _format(text: str, part: str) -> Format:
     named = {f.isa_name: f for f in FORMATS.values()} | dict(FORMATS)
-    if part not in named:
-        raise InputError(f"interface {text!r}: unknown format {part!r}: one of {', '.join(named)}")
-    return named[part]
+    try:
+        return named[part] if part in named else find_format(part)
+    except InputError:
+        raise InputError(f"interface {text!r}: unknown format {part!r}: one of {', '.join(named)}") from None

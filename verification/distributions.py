@@ -13,6 +13,7 @@ from dataclasses import replace
 import ml_dtypes
 import numpy as np
 
+from mmaproof.designs.arrays import values_of
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError
@@ -65,7 +66,9 @@ def from_float64(fmt: Format, values: np.ndarray) -> Patterns:
         # the same patterns mean the same numbers times a power of two in a format whose bias is the usual one
         layout = (fmt.exponent_bits, fmt.fraction_bits, fmt.specials)
         others = (f for f in FORMATS.values() if f.chosen_bias is None)
-        plain = next(f for f in others if (f.exponent_bits, f.fraction_bits, f.specials) == layout)
+        plain = next((f for f in others if (f.exponent_bits, f.fraction_bits, f.specials) == layout), None)
+        if plain is None or fmt.zero_field:
+            return _nearest(fmt, values)
         return from_float64(plain, values * 2.0 ** (fmt.bias - plain.bias))
     if fmt.ml_dtypes_name is None and fmt.specials is Specials.NONE:
         # a format of IEEE 754 but for its largest exponent, whose infinity is a number here
@@ -79,6 +82,18 @@ def from_float64(fmt: Format, values: np.ndarray) -> Patterns:
     with np.errstate(over="ignore"):
         patterns: Patterns = values.astype(dtype).view(pattern_dtype(fmt))
     return patterns
+
+
+def _nearest(fmt: Format, values: np.ndarray) -> Patterns:
+    """Return the patterns of the finite numbers nearest to ``values``, of a format of up to 16 bits."""
+    numbers = values_of(np.arange(1 << fmt.bits, dtype=np.uint32), fmt)
+    finite = np.flatnonzero(np.isfinite(numbers))
+    patterns = finite[np.argsort(numbers[finite], kind="stable")].astype(pattern_dtype(fmt))
+    ordered = numbers[patterns]
+    above = np.searchsorted(ordered, values).clip(1, len(ordered) - 1)
+    nearer_below = values - ordered[above - 1] < ordered[above] - values
+    found: Patterns = patterns[above - nearer_below]
+    return found
 
 
 def assemble(fmt: Format, negative: np.ndarray, field: np.ndarray, fraction: np.ndarray) -> Patterns:

@@ -115,6 +115,8 @@ class Epilogue:
         """Yield what does not fit together, of a unit of floating-point numbers."""
         if any(f and f.is_integer for f in (self.out, self.c_format)):
             yield "c and d are floating-point numbers, as the unit's are"
+        if self.out is not None and self.out.is_of_scales:
+            yield f"out is {self.out.name}, a format without a sign"
         if self.c is JoinsC.FIRST and self.alpha != ONE:
             yield "alpha multiplies the sum, and c is a part of it: c=last or c=none is needed with alpha"
         if self.flushes and self.out is None:

@@ -246,10 +246,11 @@ def _converted(value: str) -> dict[str, Any]:
     name, *others = value.split(":")
     rounding, *last = others or [""]
     flushes = last[:1] == [FLUSH]
-    stated = [OutOfRange.parse(x) for x in last[flushes:]]
+    out = find_format(name)
+    stated = [OutOfRange.parse(x, out) for x in last[flushes:]]
     if len(stated) > 1:
         raise ValueError(value)
-    found = {"out": find_format(name), "rounding": _rounding(rounding), "flushes": flushes}
+    found = {"out": out, "rounding": _rounding(rounding), "flushes": flushes}
     return found | ({"out_of_range": stated[0]} if stated else {})
 
 

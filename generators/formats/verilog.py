@@ -173,7 +173,9 @@ def _type(name: str, fmt: Format) -> str:
 def is_nan(fmt: Format) -> str:
     """Return an expression that says whether x is a NaN of the format; it is unknown where a bit that matters is."""
     everything = (1 << fmt.bits) - 1
-    magnitude = everything if fmt.specials is Specials.FNUZ else (1 << (fmt.exponent_bits + fmt.fraction_bits)) - 1
+    if fmt.nan_is_minus_zero or fmt.specials is Specials.EXTENDED:
+        return f"x == {_number(fmt, fmt.quiet_nan or 0)}"
+    magnitude = (1 << (fmt.exponent_bits + fmt.fraction_bits)) - 1
     masked = f"(x & {_number(fmt, magnitude << fmt.ignored_bits & everything)})"
     if fmt.infinity is not None:
         return f"{masked} > {_number(fmt, fmt.infinity)}"

@@ -212,8 +212,10 @@ def is_special(fmt: Format, patterns: Patterns) -> npt.NDArray[np.bool_]:
     found: npt.NDArray[np.bool_]
     if first is None:
         found = np.zeros(patterns.shape, dtype=bool)
-    elif fmt.specials is Specials.FNUZ:
-        found = patterns == first
+    elif fmt.nan_is_minus_zero:
+        below_sign = patterns.dtype.type((1 << fmt.sign_position) - 1)
+        infinite = False if fmt.infinity is None else (patterns & below_sign) == fmt.infinity
+        found = (patterns == fmt.quiet_nan) | infinite
     else:
         found = (patterns & patterns.dtype.type(_magnitude(fmt))) >= first
     return found

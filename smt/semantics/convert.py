@@ -8,7 +8,7 @@ from typing import assert_never
 
 from mmaproof.designs.conversions import Beyond, Conversion, OutOfRange, Rounding
 from mmaproof.designs.design import Design
-from mmaproof.designs.formats import Format, Specials
+from mmaproof.designs.formats import Format
 from mmaproof.designs.readings import FlushedResult, NegativeZero, Overflow, Tininess
 from mmaproof.designs.steps.aligned import AlignedStep
 from mmaproof.designs.steps.step import RoundedStep, Step
@@ -116,7 +116,7 @@ def convert(
     below_min = above_min < 0
     field = ite(below_min, 0, above_min).narrow_to_unsigned(above_min.width - 1)
     down = ite(below_min, -above_min, 0).narrow_to_unsigned(above_min.width)
-    kept = _round(rho.rounding, negative, top, down, precision, trace)
+    kept = _round(rho.rounding, negative, top, down, precision, trace, None if fmt.fraction_bits else field)
 
     # e8m13 is held in an fp32 word: the fraction bits it does not use stay zero
     unused = fmt.fraction_bits - rho.fraction_bits
@@ -141,7 +141,7 @@ def convert(
         if rules.flushed_result is FlushedResult.POSITIVE:
             # of a sum that is zero the readings of such zeros decide
             result_negative = result_negative & (is_zero | ~small)
-    if fmt.specials is Specials.FNUZ:  # the pattern of a negative zero is its NaN
+    if fmt.nan_is_minus_zero:  # the pattern of a negative zero is its NaN
         result_negative = result_negative & ~bits.is_value(0)
     pattern = result_negative.as_bit().concatenate(bits)
     if fmt.ignored_bits + unused:
@@ -158,11 +158,14 @@ def _leading(pattern: Word[D], rho: Conversion) -> Word[D]:
 
 def _stays_finite(algebra: Algebra[D, T], rules: Rules, negative: Truth[T]) -> Truth[T]:
     """Return whether an overflow gives the largest finite number, and no infinity (IEEE 754-2019, clause 7.4)."""
+    overflow = rules.overflow
     if rules.out_of_range is not None:
-        return algebra.truth(rules.out_of_range.numbers is Beyond.SATURATE)
+        if rules.out_of_range.numbers is not Beyond.OVFINF:
+            return algebra.truth(rules.out_of_range.numbers is Beyond.SATURATE)
+        overflow = Overflow.LARGEST_FINITE if rules.rho.rounding is Rounding.RZ else Overflow.INFINITY
     match rules.rho.rounding:
         case Rounding.RZ | Rounding.RTO | Rounding.RNE:
-            return algebra.truth(rules.overflow is Overflow.LARGEST_FINITE)
+            return algebra.truth(overflow is Overflow.LARGEST_FINITE)
         case Rounding.RTN:
             return ~negative
         case Rounding.RTP:
@@ -202,11 +205,19 @@ def _is_tiny(rho: Conversion, negative: Truth[T], top: Word[D], above_min: Word[
 
 
 def _round(
-    rounding: Rounding, negative: Truth[T], top: Word[D], down: Word[D], precision: int, trace: Truth[T] | None
+    rounding: Rounding,
+    negative: Truth[T],
+    top: Word[D],
+    down: Word[D],
+    precision: int,
+    trace: Truth[T] | None,
+    field: Word[D] | None = None,
 ) -> Word[D]:
     """Return the ``precision`` highest bits of ``top`` moved ``down`` places, rounded.
 
-    ``trace`` is a bit below all of them. The result is one bit wider, unless the rounding truncates.
+    ``trace`` is a bit below all of them. The result is one bit wider, unless the rounding truncates. With ``field``,
+    the format has no fraction bits, and that exponent field is added to the result: the sum is even or odd, not its
+    significand, which is 1 or 0 (IEEE P3109, RoundToPrecision with P = 1).
     """
     if rounding is Rounding.RZ:
         top = top << max(precision - top.width, 0)
@@ -220,6 +231,11 @@ def _round(
     moved = top.shift_right_jam(down)
     if trace is not None:  # the lowest bit is a sticky bit, whatever was moved
         moved = moved.drop_low(1).concatenate((trace | moved.bit(0)).as_bit())
+    if field is not None and rounding in (Rounding.RNE, Rounding.RTO):
+        odd = moved.drop_low(2).bit(0) ^ field.bit(0)
+        inexact, half = moved.bit(0) | moved.bit(1), moved.bit(1)
+        up = inexact & ~odd if rounding is Rounding.RTO else half & (moved.bit(0) | odd)
+        return moved.drop_low(2) + up.as_bit()
     if rounding is Rounding.RTO:
         return moved.shift_right_jam(moved.algebra.unsigned(2, 2)).narrow(precision)
     one, zero = (top.algebra.unsigned(bit, precision) for bit in (1, 0))

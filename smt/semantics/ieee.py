@@ -112,11 +112,12 @@ def _in_range(
     saturated = stated.infinities is Beyond.SATURATE
     converted = ite(x.infinite & ~x.nan & algebra.truth(saturated), largest, converted)
     nans = [x.nan]
-    if stated.numbers is Beyond.NAN:
+    without = stated.numbers is Beyond.OVFINF and fmt.infinity is None
+    if without or stated.numbers is Beyond.NAN:
         nans.append(beyond & ~x.infinite)
-    if stated.infinities is Beyond.NAN:
+    if without or stated.infinities is Beyond.NAN:
         nans.append(x.infinite)
-    infinite = x.infinite if stated.infinities is Beyond.INFINITY else no
+    infinite = x.infinite if stated.infinities in (Beyond.INFINITY, Beyond.OVFINF) else no
     if fmt.infinity is None and fmt.quiet_nan is None:
         return converted
     return choose_special(algebra, fmt, nan_code, SpecialResult(algebra.any_of(nans), infinite, x.negative), converted)

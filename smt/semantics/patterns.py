@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mmaproof.designs.formats import Format, Specials
+from mmaproof.designs.formats import Format
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.semantics.unpack import is_zero, unpack
 
@@ -46,7 +46,7 @@ def one(algebra: Algebra[D, T], fmt: Format) -> Word[D]:
 
 def signed_like(algebra: Algebra[D, T], fmt: Format, x: Word[D], magnitude: int) -> Word[D]:
     """Return the positive pattern ``magnitude`` with the sign bit of ``x``; a format without -0 keeps +0."""
-    if fmt.specials is Specials.FNUZ and not magnitude:
+    if fmt.nan_is_minus_zero and not magnitude:
         return zero(algebra, fmt)
     return _sign(fmt, x).concatenate(algebra.unsigned(magnitude, fmt.sign_position))
 
@@ -55,7 +55,7 @@ def negated(algebra: Algebra[D, T], fmt: Format, x: Word[D]) -> Word[D]:
     """Return -x: the sign bit flipped; a format without -0 has one zero and one NaN, which stay."""
     below, sign = x.extract(fmt.sign_position - 1, 0), _sign(fmt, x)
     flipped = ite(sign.is_value(1), algebra.unsigned(0, 1), algebra.unsigned(1, 1))
-    if fmt.specials is Specials.FNUZ:
+    if fmt.nan_is_minus_zero:
         flipped = ite(below.is_value(0), sign, flipped)
     return flipped.concatenate(below)
 
@@ -69,7 +69,7 @@ def successor(algebra: Algebra[D, T], fmt: Format, x: Word[D]) -> Word[D]:
     width = magnitude.width
     one = algebra.unsigned(1, width)
     up, down = (y.extract(width - 1, 0) for y in (magnitude + one, magnitude - one))
-    at_end = magnitude.is_value(1 if fmt.specials is Specials.FNUZ else 0)
+    at_end = magnitude.is_value(1 if fmt.nan_is_minus_zero else 0)
     plus, minus = algebra.unsigned(0, 1), algebra.unsigned(1, 1)
     below = ite(at_end, plus, minus).concatenate(ite(at_end, algebra.unsigned(0, width), down))
     stepped = ite(_is_negative(fmt, x), below, plus.concatenate(up))

@@ -89,13 +89,14 @@ def unpack(algebra: Algebra[D, T], fmt: Format, pattern: Word[D]) -> Unpacked[D,
     no = algebra.truth(False)
     negative = pattern.bit(fmt.sign_position) if fmt.signed else no
     bias = algebra.unsigned(fmt.bias, exponent_bits)
-    if not f:
+    if not fmt.has_zero:
         # a power of two: no zero, no subnormals, all ones is NaN
         x = Unpacked(0, negative, field - bias, algebra.unsigned(1, 1), no, no, no, top_field)
         algebra.check(x, x.valid, fmt)
         return x
-    fraction = pattern.extract(low + f - 1, low)
-    no_fraction = fraction.is_value(0)
+    # without fraction bits (P3109, P = 1) the significand is its integer bit
+    fraction = pattern.extract(low + f - 1, low) if f else None
+    no_fraction = algebra.truth(True) if fraction is None else fraction.is_value(0)
     low_field = field.is_value(0)
     zero = low_field & no_fraction
     infinite, nan = no, no
@@ -103,15 +104,25 @@ def unpack(algebra: Algebra[D, T], fmt: Format, pattern: Word[D]) -> Unpacked[D,
         case Specials.IEEE:
             infinite, nan = top_field & no_fraction, top_field & ~no_fraction
         case Specials.NAN_ONLY:
-            nan = top_field & fraction.is_value((1 << f) - 1)
+            nan = top_field if fraction is None else top_field & fraction.is_value((1 << f) - 1)
         case Specials.FNUZ:
             nan = zero & negative
-    integer_bit = ite(low_field, algebra.unsigned(0, 1), algebra.unsigned(1, 1))
+        case Specials.EXTENDED:
+            magnitude = pattern.extract(f + exponent_bits - 1, 0)
+            infinite = magnitude.is_value(fmt.infinity or 0)
+            nan = zero & negative if fmt.signed else pattern.is_value(fmt.quiet_nan or 0)
+    significand = ite(low_field, algebra.unsigned(0, 1), algebra.unsigned(1, 1))
+    if fraction is not None:
+        significand = significand.concatenate(fraction)
+    exponent = ite(low_field, algebra.unsigned(1, exponent_bits), field) - bias
+    if fmt.specials is Specials.EXTENDED:  # an infinity has the pattern of a number there
+        significand = ite(infinite, algebra.unsigned(1 << f, f + 1), significand)
+        exponent = ite(infinite, fmt.e_max + 1, exponent)
     x = Unpacked(
         fraction_bits=f,
         negative=negative,
-        exponent=ite(low_field, algebra.unsigned(1, exponent_bits), field) - bias,
-        significand=integer_bit.concatenate(fraction),
+        exponent=exponent,
+        significand=significand,
         zero=zero,
         subnormal=low_field & ~no_fraction,
         infinite=infinite,
@@ -140,7 +151,7 @@ def without_minus_zero(x: Unpacked[D, T]) -> Unpacked[D, T]:
 
 def is_zero(fmt: Format, x: Unpacked[D, T]) -> Truth[T]:
     """Return whether ``x``, a number of ``fmt``, is zero: a format without -0 has its NaN at the pattern of that."""
-    return x.zero & ~x.nan if fmt.specials is Specials.FNUZ else x.zero
+    return x.zero & ~x.nan if fmt.nan_is_minus_zero else x.zero
 
 
 def widen(algebra: Algebra[D, T], fmt: Format, target: Format, x: Unpacked[D, T]) -> Unpacked[D, T]:
