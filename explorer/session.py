@@ -12,14 +12,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from mmaproof.designs.products import PRODUCTS
-
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError, InputError, shortened
 from mmaproof.designs.formats import FORMATS, Format
-from mmaproof.designs.names import MOST, fitting, words_of
+from mmaproof.designs.names import MOST, PRODUCTS, fitting, words_of
 from mmaproof.designs.numbers import decimal_of, pattern_of, split
 from mmaproof.designs.parameters import DEFINITIONS, format_settings
 from mmaproof.designs.steps.record import IntegerRange
