@@ -33,8 +33,9 @@ from mmaproof.gemm.programs.arithmetic import rules_of
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving.conversions import ConversionError, conversion_errors, one_number
-from mmaproof.smt.proving.cuts import CutBound, CutError, CutIsExact, CutLemma, TermLemma, TermShape
+from mmaproof.smt.proving.cuts import CutBound, CutError, CutIsExact, CutLemma, CutOfValue, TermLemma, TermShape
 from mmaproof.smt.proving.lemma import Input, Lemma
+from mmaproof.smt.proving.two_terms import jammed_errors
 from mmaproof.smt.semantics import OperandWords, StepSignals, dot_product_accumulate, ieee
 from mmaproof.smt.semantics.align import loses_bits
 from mmaproof.smt.semantics.convert import Rules
@@ -55,8 +56,6 @@ _SUMS = {
     Partial.SECOND: "the sum of the second half",
 }
 _NEAREST = (Rounding.RNE, Rounding.RNA)
-FEW_BITS = 8
-"""By how much F exceeds the fraction bits of products of which many lose nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +86,12 @@ class StepLoss:
     largest: Fraction
     """the largest number that each conversion returns without an overflow"""
     cut_bits: int | None = None
-    """F of products with few bits: of ``of_c``, each of them adds its ``2**-F`` only if its last bit that is not zero
-    lies below ``2**(max(p, e(G)) - F)``; None: no such thing is stated"""
+    """F of products that are aligned with c: of ``of_c``, each of them adds its ``2**-F`` only if its last bit that is
+    not zero lies below ``2**(max(p, e(G)) - F)``; None: no such thing is stated"""
+    cut_is_rest: bool = False
+    """whether such a product loses its bits below that and no more, so that ``2**-F`` is the most it adds"""
+    product_bits: int = 0
+    """fraction bits of a product, those of its scales included"""
     of_one_sum: bool = False
     """whether all of ``of_c`` is cut in one sum, of products and c: G need not exceed the result there, but c alone"""
 
@@ -170,20 +173,22 @@ def _of_sums(design: Design) -> StepLoss:
     one = rounding_unit(rho.rounding, rho.fraction_bits)
     steps = design.k // step.L if design.chain.adds_c_once else 1
     flushed = steps * _flushed_results(design)
-    added, cuts = _late_addition(design) if late else (one, of_c)
+    late_rho = Rules.of_late_addition(design).rho if late else rho
     least = [*(step.other_exponents(design.c_format, fmt) or ()), *_least_exponents(design)]
     return StepLoss(
         products=steps * step.L,
         of_products=steps * of_products,
         of_sums=steps * of_sums,
-        of_c=cuts,
+        of_c=of_c,
         rounded_sums=steps * one if late else Fraction(0),
-        rounded_c=added,
+        rounded_c=rounding_unit(late_rho.rounding, late_rho.fraction_bits),
         flushed=flushed + (_flushed_results(design) if late else 0) + steps * _flushed_c(design),
         least_exponent=max(least),
         excess=_excess(design),
         largest=_largest(design),
-        cut_bits=_cut_bits(design),
+        cut_bits=None if (cut := _cut_of_products(design)) is None else cut.fraction_bits,
+        cut_is_rest=cut is not None and cut.truncates,
+        product_bits=_product_bits(design),
         of_one_sum=len(path.sums) == 1 and not late,
     )
 
@@ -194,19 +199,22 @@ def _keeps_c(design: Design, total: SumPath) -> bool:
     return Addend.C in total.terms and max(f.fraction_bits for f in formats) <= total.cut_of(Addend.C).fraction_bits
 
 
-def _cut_bits(design: Design) -> int | None:
-    """Return F where single products are aligned with c, and have so few bits that some keep them all."""
+def _cut_of_products(design: Design) -> Cut | None:
+    """Return the cut of single products that are aligned with c; None where there are none, or they are rounded."""
     path = _path(design)
     if path.added_last is not None or design.chain.adds_c_once or len(path.sums) != 1:
         return None
     (total,) = path.sums
     cuts = {cut for label, cut in zip(total.terms, total.cuts, strict=True) if isinstance(label, Product)}
-    scale = design.scale_format
-    bits = design.a_format.fraction_bits + design.b_format.fraction_bits + 2 * (scale.fraction_bits if scale else 0)
     if len(total.terms) != design.step.L + 1 or len(cuts) != 1:
         return None
     (cut,) = cuts
-    return cut.fraction_bits if bits + FEW_BITS <= cut.fraction_bits and not cut.rounds_to_nearest else None
+    return None if cut.rounds_to_nearest else cut
+
+
+def _product_bits(design: Design) -> int:
+    scale = design.scale_format
+    return design.a_format.fraction_bits + design.b_format.fraction_bits + 2 * (scale.fraction_bits if scale else 0)
 
 
 def _of_operations(design: Design) -> StepLoss:
@@ -215,15 +223,12 @@ def _of_operations(design: Design) -> StepLoss:
     if operations is None:
         raise ValueError(f"{design.name} does not state its operations")
     one = rounding_unit(rho.rounding, rho.fraction_bits)
-    addition, multiply_add = (
-        sum((_most_cut(cut) for cut in total.path.cuts), Fraction(0)) for total in _ieee_sums(design)
-    )
     count = operations.products + operations.multiply_adds + operations.additions
     return StepLoss(
         products=step.L,
         of_products=Fraction(0),
-        of_sums=operations.additions * addition + operations.multiply_adds * multiply_add,
-        of_c=addition,
+        of_sums=Fraction(0),
+        of_c=Fraction(0),  # what is jammed is rounded as the exact sum
         rounded_sums=count * one,
         rounded_c=one,
         flushed=(count + 1) * _flushed_results(design) + _flushed_c(design),
@@ -231,13 +236,6 @@ def _of_operations(design: Design) -> StepLoss:
         excess=0,  # numbers are normalised before they are aligned, so that e(S) limits the exponent of a product too
         largest=_largest(design),
     )
-
-
-def _late_addition(design: Design) -> tuple[Fraction, Fraction]:
-    """Return what the rounding of the sum with c loses, and what its cuts lose."""
-    rho = Rules.of_late_addition(design).rho
-    addition, _ = _ieee_sums(design)
-    return rounding_unit(rho.rounding, rho.fraction_bits), sum(map(_most_cut, addition.path.cuts), Fraction(0))
 
 
 def _most_cut(cut: Cut) -> Fraction:
@@ -354,8 +352,7 @@ def _step_lemmas(design: Design, which: str) -> Iterator[Lemma]:
         yield FarCutError(shape, last.path.cuts[at], dropped, products.e_max.width, which)
     if step.path.added_last is not None:
         addition, _ = _ieee_sums(design)
-        yield from _sum_lemmas(f"the addition of c{which}", addition)
-        yield from _conversion(f"the sum with c{which}", addition, Rules.of_late_addition(design))
+        yield from _rounded(f"the sum with c{which}", addition, Rules.of_late_addition(design))
 
 
 def _operation_lemmas(design: Design) -> Iterator[Lemma]:
@@ -365,8 +362,7 @@ def _operation_lemmas(design: Design) -> Iterator[Lemma]:
     addition, multiply_add = _ieee_sums(design)
     sums = {"an addition": addition} | ({"a multiply-add": multiply_add} if operations.multiply_adds else {})
     for name, total in sums.items():
-        yield from _sum_lemmas(name, total)
-        yield from _conversion(name, total, rules)
+        yield from _rounded(name, total, rules)
     if operations.products:
         algebra = TermAlgebra()
         yield from _conversion("a product", one_number(algebra, _exact_product(algebra, design)), rules)
@@ -382,7 +378,7 @@ def lemmas_of_operation(kind: str, fmt: Format, source: Format, rounding: Roundi
     match kind:
         case "addition":
             total = ieee.aligned_sum(algebra, fmt, x, y)
-            return (*_sum_lemmas("the addition", total), ConversionError(rules, total, up_to_largest=True))
+            return tuple(jammed_errors(rules, "the addition", total))
         case "product":
             return (ConversionError(rules, one_number(algebra, _multiplied(algebra, x, y)), up_to_largest=True),)
         case "conversion":
@@ -402,9 +398,10 @@ def _sum_lemmas(name: str, total: FusedSum[Any, Any]) -> Iterator[Lemma]:
 
 
 def _kept_lemmas(design: Design, which: str, total: FusedSum[Any, Any]) -> Iterator[Lemma]:
-    """Yield that c loses nothing where e_max is its exponent, and products nothing without low bits; where it is used.
+    """Yield that c loses nothing where e_max is its exponent, and products their low bits alone; where it is used.
 
-    The products of a sum have one shape.
+    The products of a sum have one shape. Of a cut that is the whole part in units of the last kept bit, the loss is
+    what the other bits weigh, so it is none without such bits, and it grows with that unit.
     """
     found = [
         (label, TermShape.of(term, total.e_max), cut)
@@ -413,14 +410,20 @@ def _kept_lemmas(design: Design, which: str, total: FusedSum[Any, Any]) -> Itera
     if _path(design).added_last is None and _keeps_c(design, total.path):
         ((shape, cut),) = ((x, y) for label, x, y in found if label is Addend.C)
         yield CutIsExact(f"c{which}", shape, cut, 0)
-    if _cut_bits(design) is not None:
+    if _cut_of_products(design) is not None:
         for shape, cut in dict.fromkeys((x, y) for label, x, y in found if isinstance(label, Product)):
-            yield HighBitsAreKept(f"products{which}", shape, cut)
+            yield (CutOfValue if cut.truncates else HighBitsAreKept)(f"products{which}", shape, cut)
 
 
 def _conversion(name: str, total: FusedSum[Any, Any], rules: Rules) -> Iterator[Lemma]:
     # overflow is excluded where the lemmas are used, and what a unit makes of it is not an error of rounding
     for lemma in conversion_errors(rules.unclamped, total, up_to_largest=True):
+        lemma.name = f"{lemma.name} ({name})"
+        yield lemma
+
+
+def _rounded(name: str, total: FusedSum[Any, Any], rules: Rules) -> Iterator[Lemma]:
+    for lemma in jammed_errors(rules.unclamped, name, total):
         lemma.name = f"{lemma.name} ({name})"
         yield lemma
 

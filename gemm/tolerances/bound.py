@@ -29,12 +29,24 @@ import numpy.typing as npt
 from mmaproof.designs.design import Design
 from mmaproof.designs.steps import Guarantee
 from mmaproof.gemm.tolerances.given import Given
-from mmaproof.gemm.tolerances.magnitudes import LONGEST, Floats, Scaled, power_below, product_from_above
+from mmaproof.gemm.tolerances.magnitudes import (
+    ERRORS,
+    LONGEST,
+    Floats,
+    Scaled,
+    power_below,
+    product_from_above,
+    signed_product,
+)
 from mmaproof.properties.step_loss import StepLoss, loss_of
 
-_FEWEST_PARTS, _MANY_PARTS, _MOST_PARTS = 4, 32, 32
-_FEW_ELEMENTS = 1 << 20
-"""Products of fewer elements are bounded in _MANY_PARTS parts along k, which takes less than the rest of it."""
+_FEWEST_PARTS, _MANY_PARTS, _MOST_PARTS = 4, 128, 32
+_BOUNDED = 1 << 25
+"""Elements are bounded about so often: few elements in up to _MANY_PARTS parts along k, many in _FEWEST_PARTS."""
+_CUT_ONE_BY_ONE = 1 << 26
+"""Products of at most so many are cut one by one, as the unit cuts them."""
+_FEW_BITS = 7
+"""By how much F exceeds the fraction bits of products of which many lose nothing."""
 _MOST_STEPS = 1 << 10
 """The most steps that are bounded one by one, where one element stands for all."""
 _MOST_GROWTH = 0.25
@@ -64,6 +76,10 @@ class _Numbers:
     cut: float
     """2**-F, what one product is cut by at most, where not all of them are cut; else 0"""
     of_one_sum: bool
+    is_rest: bool
+    """whether a product loses its bits below the cut alone, and float64 holds it"""
+    few_bits: bool
+    """whether many products lose nothing"""
 
     @classmethod
     def of(cls, design: Design, loss: StepLoss) -> _Numbers:
@@ -72,7 +88,11 @@ class _Numbers:
         least, smallest = 2.0**loss.least_exponent, 2.0**design.d_format.e_min
         cut = 0.0 if loss.cut_bits is None else 2.0**-loss.cut_bits
         largest, one = float(loss.largest), loss.of_one_sum
-        return cls(least=least, smallest=smallest, largest=largest, cut=cut, of_one_sum=one, **lost)
+        rest = loss.cut_is_rest and loss.product_bits <= 48
+        few = loss.cut_bits is not None and loss.product_bits + _FEW_BITS <= loss.cut_bits
+        return cls(
+            least=least, smallest=smallest, largest=largest, cut=cut, of_one_sum=one, is_rest=rest, few_bits=few, **lost
+        )
 
 
 def chain_error(design: Design, given: Given, start: Floats | None, jobs: int = 1, calls: int = 1) -> Floats:
@@ -104,23 +124,20 @@ def _of_steps(design: Design, given: Given, start: Floats | None, jobs: int, cal
     numbers = _Numbers.of(design, loss)
     a, b = given.scaled
     limit = 2.0 ** (design.step.infinite_from or 0)
-    joins = ceil(design.padded_length(given.k) / loss.products)
-    growth = ceil(joins * (numbers.of_c + numbers.rounded_c) / _MOST_GROWTH)
-    fewest = (_MANY_PARTS if given.shape[0] * given.shape[1] <= _FEW_ELEMENTS else _FEWEST_PARTS) // calls
-    if given.is_box and given.k >= design.k:  # elements of k are alike, so that a step may take any of them
-        cuts = _cut(given.k, loss.products, min(joins, _MOST_STEPS), _MOST_STEPS)
-    else:
-        cuts = _cut(given.k, design.k, max(growth, fewest, 1))
-    parts = [_Part.of(design, given, loss, part) for part in cuts]
+    elements = given.shape[0] * given.shape[1]
+    parts = [_Part.of(design, given, loss, part) for part in _parts_of(design, given, numbers, loss, calls)]
     dtype = np.dtype(np.float64) if given.is_fine else _dtype(numbers, start, a, b, parts)
     outwards = dtype.type(_OUTWARDS[dtype])
     bound, found = np.zeros(given.shape, dtype=dtype), np.zeros(given.shape, dtype=a.magnitudes.dtype)
-    fine = _Fine.of(given) if numbers.cut else None
+    partial, off = np.zeros_like(found), np.zeros_like(found)  # both are those of the whole sum before the part
+    one_by_one = numbers.is_rest and not given.is_box and elements * given.k <= _CUT_ONE_BY_ONE
+    fine = _Fine.of(given) if numbers.cut and (given.is_box or numbers.few_bits) and not one_by_one else None
     blocks = list(_blocks(given.shape))
     with ThreadPoolExecutor(jobs) if len(blocks) > 1 else nullcontext() as pool:
         for part in parts:
             new = product_from_above(a, b, part.ks)
             last_bits = None if fine is None else fine.over(part.ks)
+            signed = None if given.is_box else signed_product(a, b, given.signed, part.ks, new)
 
             @np.errstate(over="ignore", invalid="ignore")  # of each thread
             def add(
@@ -128,18 +145,32 @@ def _of_steps(design: Design, given: Given, start: Floats | None, jobs: int, cal
                 part: _Part = part,
                 new: npt.NDArray[np.floating[Any]] = new,
                 last_bits: Floats | None = last_bits,
+                signed: tuple[npt.NDArray[Any], npt.NDArray[Any]] | None = signed,
             ) -> None:
+                def back(x: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.floating[Any]]:
+                    return _scaled_back(x, a.scale[rows], b.scale, dtype)
+
                 c = bound[rows] if start is None else (start[rows].astype(dtype) + bound[rows]) * outwards
-                entering = None
-                if part.steps == 1 and numbers.of_one_sum:
-                    entering = (_scaled_back(found[rows], a.scale[rows], b.scale, dtype) + c) * outwards
-                found[rows] += new[rows]
-                total, own = (_scaled_back(x[rows], a.scale[rows], b.scale, dtype) for x in (found, new))
-                total *= outwards
+                before, own = _reached(found[rows], partial[rows], off[rows]), new[rows]
+                found[rows] += own
+                if signed is not None:
+                    partial[rows] += signed[0][rows]
+                    off[rows] += signed[1][rows] + np.abs(partial[rows]) * partial.dtype.type(ERRORS[partial.dtype][0])
+                else:
+                    limit_of_sums = inf if given.limit is None else given.limit
+                    partial[rows] = np.minimum(found[rows], limit_of_sums / (a.scale[rows] * b.scale))
+                alone = part.steps == 1 and numbers.of_one_sum
+                entering = (back(before) + c) * outwards if alone else None
+                after = _reached(found[rows], partial[rows], off[rows])
+                # between its ends, the sum of a part differs from its start by no more than its magnitudes
+                total = back(after if alone else np.minimum(found[rows], (before + own) * outwards)) * outwards
                 total += c
-                some = None if last_bits is None else last_bits[rows].astype(dtype)
-                magnitudes = own * outwards if loss.sums_matter else None
-                bound[rows] += _lost_in_part(numbers, part, rows, total, entering, magnitudes, some)
+                if one_by_one:
+                    cut = _Rests(given.a.magnitudes[rows, part.ks], given.b.magnitudes[part.ks])
+                else:
+                    cut = None if last_bits is None else _Counted(last_bits[rows].astype(dtype))
+                magnitudes = back(own) * outwards if loss.sums_matter else None
+                bound[rows] += _lost_in_part(numbers, part, rows, total, entering, magnitudes, cut)
                 if part.elements is not None:
                     # a product of elements is an infinity for its own size, whatever the scales are
                     bound[rows][part.elements[0][rows] * part.elements[1] >= limit] = inf
@@ -148,6 +179,22 @@ def _of_steps(design: Design, given: Given, start: Floats | None, jobs: int, cal
     result = bound.astype(np.float64, copy=False)
     result *= _OUTWARDS[dtype]
     return result + flushed_products(design, given)
+
+
+def _parts_of(design: Design, given: Given, numbers: _Numbers, loss: StepLoss, calls: int) -> Iterator[slice]:
+    """Return the parts of k within which one number bounds the accumulator."""
+    joins = ceil(design.padded_length(given.k) / loss.products)
+    if given.is_box and given.k >= design.k:  # elements of k are alike, so that a step may take any of them
+        return _cut(given.k, loss.products, min(joins, _MOST_STEPS), _MOST_STEPS)
+    growth = ceil(joins * (numbers.of_c + numbers.rounded_c) / _MOST_GROWTH)
+    fewest = min(max(_BOUNDED // (given.shape[0] * given.shape[1]), _FEWEST_PARTS), _MANY_PARTS) // calls
+    return _cut(given.k, design.k, max(growth, fewest, 1), max(fewest, _MOST_PARTS))
+
+
+def _reached(found: npt.NDArray[Any], partial: npt.NDArray[Any], off: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return at least the magnitudes of sums so far, from those of their terms, and from sums that may be off."""
+    near: npt.NDArray[Any] = (np.abs(partial) + off) * partial.dtype.type(_OUTWARDS[partial.dtype])
+    return np.minimum(found, near)
 
 
 def flushed_products(design: Design, given: Given) -> Floats:
@@ -233,13 +280,13 @@ def _lost_in_part(
     start: npt.NDArray[np.floating[Any]],
     entering: npt.NDArray[np.floating[Any]] | None,
     own: npt.NDArray[np.floating[Any]] | None,
-    last_bits: npt.NDArray[np.floating[Any]] | None,
+    cuts: _Counted | _Rests | None,
 ) -> npt.NDArray[np.floating[Any]]:
     """Return what the steps of a part lose that end at ``start`` plus what they lose at most.
 
     ``entering`` bounds the c of its only step, where that alone limits what is cut with c. ``own`` are the magnitudes
-    of the products of the part, where sums without c matter. ``last_bits`` are the sums of one over their last bits
-    (``_Fine``), where not all products are cut.
+    of the products of the part, where sums without c matter. ``cuts`` say what the cuts of products take, where it is
+    less than a unit of each.
     """
     steps, dtype = part.steps, start.dtype
     of_c = 0.0 if entering is not None else numbers.of_c
@@ -264,10 +311,11 @@ def _lost_in_part(
     power = power_below(most)
     np.maximum(power, dtype.type(numbers.smallest), out=power)
     powers = np.maximum(powers, power) if entering is None else cut
-    if last_bits is None:
+    if cuts is None:
         powers *= dtype.type(steps * numbers.of_c)
     else:
-        powers *= _cut_products(numbers, steps, part.products, powers, last_bits)
+        others = powers * dtype.type(steps * max(numbers.of_c - part.products * numbers.cut, 0.0))
+        powers = cuts.taken(powers, numbers.cut, steps * part.products) + others
     power *= dtype.type(steps * numbers.rounded_c)
     powers += power
     powers += fixed * dtype.type(steps)
@@ -276,27 +324,44 @@ def _lost_in_part(
     return powers if inside.all() else np.where(inside, powers, dtype.type(inf))
 
 
-def _cut_products(
-    numbers: _Numbers,
-    steps: int,
-    products: int,
-    powers: npt.NDArray[np.floating[Any]],
-    last_bits: npt.NDArray[np.floating[Any]],
-) -> npt.NDArray[np.floating[Any]]:
-    """Return what the cuts of all steps take, as a part of ``powers``.
+@dataclass(frozen=True)
+class _Counted:
+    """The number of products that are cut, from the sums of one over their last bits (``_Fine``).
 
     A product is cut by less than one unit, and only if its last bit weighs half a unit or less: then half a unit over
     that weight is at least one. So the sum of these quotients is at least the number of products that are cut.
     """
-    dtype = powers.dtype
-    most = dtype.type(steps * products)
-    count = powers * dtype.type(numbers.cut / 2)
-    count *= last_bits
-    count *= dtype.type(_OUTWARDS[dtype])
-    count = np.minimum(count, most)  # a NaN stays one, and infinite bounds come of it
-    count *= dtype.type(numbers.cut)
-    count += dtype.type(steps * max(numbers.of_c - products * numbers.cut, 0.0))
-    return count
+
+    last_bits: npt.NDArray[np.floating[Any]]
+
+    def taken(self, powers: npt.NDArray[Any], cut: float, most: int) -> npt.NDArray[Any]:
+        """Return what is taken from products in all, ``cut`` of ``powers`` from each of at most ``most``."""
+        dtype = powers.dtype
+        count = powers * dtype.type(cut / 2)
+        count *= self.last_bits
+        count *= dtype.type(_OUTWARDS[dtype])
+        count = np.minimum(count, most)  # a NaN stays one, and infinite bounds come of it
+        count *= dtype.type(cut)
+        return count * powers
+
+
+@dataclass(frozen=True)
+class _Rests:
+    """Each product by itself: what it loses is the rest of its magnitude by one unit. A larger unit leaves more.
+
+    The factors are magnitudes (m, k) and (k, n); float64 holds their products.
+    """
+
+    a: npt.NDArray[np.floating[Any]]
+    b: npt.NDArray[np.floating[Any]]
+
+    def taken(self, powers: npt.NDArray[Any], cut: float, most: int) -> npt.NDArray[Any]:
+        """Return the sums of the rests by ``cut`` of ``powers``."""
+        unit = powers.astype(np.float64) * cut
+        products = self.a.astype(np.float64)[:, :, None] * self.b.astype(np.float64)[None, :, :]
+        units = products / unit[:, None, :]
+        rests: npt.NDArray[Any] = (units - np.floor(units)).sum(axis=1) * unit * (1 + 2.0**-30)
+        return (np.minimum(rests, most * unit) * (1 + 2.0**-20)).astype(powers.dtype)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from mmaproof.designs.errors import OperandError
 from mmaproof.designs.formats import FORMATS, Format
 from mmaproof.designs.operands import Patterns
 from mmaproof.gemm.programs.plan import Plan
-from mmaproof.gemm.tolerances.magnitudes import Floats, Scaled, product_from_above
+from mmaproof.gemm.tolerances.magnitudes import Floats, Scaled, product_from_above, signed_product
 
 ZERO_EXPONENT = -126
 """What the exponent of a zero operand may read (see ``smt.semantics.terms``)."""
@@ -67,6 +67,15 @@ class Side:
             table = np.abs(values_of(np.arange(1 << self.fmt.bits, dtype=np.uint32), self.fmt)).astype(np.float32)
             return np.take(table, self.patterns)
         return np.abs(values_of(self.patterns, self.fmt))
+
+    @property
+    def negative(self) -> npt.NDArray[np.bool_]:
+        """Which elements have a sign."""
+        if not self.fmt.signed:
+            return np.zeros(self.patterns.shape, dtype=bool)
+        if self.fmt.is_integer:
+            return self.values < 0
+        return (self.patterns >> self.patterns.dtype.type(self.fmt.sign_position) & 1).astype(bool)
 
     @cached_property
     def magnitudes(self) -> npt.NDArray[np.floating[Any]]:
@@ -160,6 +169,8 @@ class Given:
     b: Side
     c: Floats | None
     factors: Floats | None = None
+    limit: float | None = None
+    """of a range: what no sum of the first products exceeds, after any number of steps"""
 
     @classmethod
     def of(
@@ -213,6 +224,23 @@ class Given:
     def scaled(self) -> tuple[Scaled, Scaled]:
         """The magnitudes of a and of b, as they are multiplied."""
         return Scaled.rows(self.a.magnitudes, fine=self.is_fine), Scaled.columns(self.b.magnitudes, fine=self.is_fine)
+
+    @cached_property
+    def signed(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """The same with their signs. They mean nothing of a range."""
+        sides = zip((self.a, self.b), self.scaled, strict=True)
+        a, b = (np.where(side.negative, -x.magnitudes, x.magnitudes) for side, x in sides)
+        return a, b
+
+    @cached_property
+    def reach(self) -> Floats:
+        """At least the magnitude of ``a @ b``."""
+        if self.is_box:
+            return self.size
+        (rows, columns), own = self.scaled, self.size
+        scale = rows.scale * columns.scale
+        total, off = signed_product(rows, columns, self.signed, slice(None), own / scale)
+        return np.minimum((np.abs(total) + off).astype(np.float64) * scale * (1 + 2.0**-20), own)
 
     @cached_property
     def size(self) -> Floats:

@@ -23,7 +23,7 @@ Floats = npt.NDArray[np.float64]
 
 LONGEST = 1 << 16
 """The most k of one product, for which the bound of its rounding errors is small."""
-_ERRORS = {np.dtype(np.float32): (2.0**-22, 2.0**-120), np.dtype(np.float64): (2.0**-45, 2.0**-1000)}
+ERRORS = {np.dtype(np.float32): (2.0**-22, 2.0**-120), np.dtype(np.float64): (2.0**-45, 2.0**-1000)}
 """What one addition and one number below the normal ones count for. Sums of a thousand such products are covered."""
 _LARGEST_SCALE = 900
 """Scales are powers of two from 2**-900 to 2**900, so that no quotient of float64 numbers is lost."""
@@ -71,12 +71,23 @@ class Scaled:
 def product_from_above(a: Scaled, b: Scaled, part: slice) -> npt.NDArray[np.floating[Any]]:
     """Return an array that ``|A| |B|`` over the k of ``part``, divided by both scales, does not exceed."""
     found = a.magnitudes[:, part] @ b.magnitudes[part]
-    count, (unit, least) = a.magnitudes[:, part].shape[1], _ERRORS[found.dtype]
+    count, (unit, least) = a.magnitudes[:, part].shape[1], ERRORS[found.dtype]
     # n roundings of products and sums, one of each element, and those of this multiplication and addition
     found *= found.dtype.type(1 + (count + 8) * unit)
     # of each product: both elements may underflow when they are converted, and the product itself
     found += found.dtype.type((count + 1) * least * (a.largest + b.largest + 1))
     return found
+
+
+def signed_product(
+    a: Scaled, b: Scaled, signed: tuple[npt.NDArray[Any], npt.NDArray[Any]], part: slice, own: npt.NDArray[Any]
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Return A B over some k, and how far it may be off; ``own`` is what ``product_from_above`` returns."""
+    found = signed[0][:, part] @ signed[1][part]
+    count, (unit, least) = signed[0][:, part].shape[1], ERRORS[found.dtype]
+    off = own * own.dtype.type((count + 8) * unit)
+    off += off.dtype.type((count + 1) * least * (a.largest + b.largest + 1))
+    return found, off
 
 
 def product_of(a: npt.NDArray[np.floating[Any]], b: npt.NDArray[np.floating[Any]], *, fine: bool) -> Floats:

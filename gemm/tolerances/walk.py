@@ -3,9 +3,8 @@
 Every number of a schedule stands for an exact one: a combination of the products of operands, or of their words, and of
 c. ``most`` bounds the exact number, from the magnitudes of its terms; ``error`` bounds how far the computed number is
 from it. A call of a unit adds what its chain of steps loses (``bound``). An operation outside the unit adds its own
-rounding. An addition is an aligned sum of two numbers, of which each is cut by less than one unit, and a conversion;
-its lemmas are proved too. In the end comes what words miss of the operands (``words``), and the products of words that
-are left out.
+rounding. An addition is an aligned sum of two numbers, jammed, which rounds as the exact one; its lemmas are proved
+too. In the end comes what words miss of the operands (``words``), and the products of words that are left out.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ from mmaproof.gemm.tolerances.bound import chain_error
 from mmaproof.gemm.tolerances.given import Given, Side
 from mmaproof.gemm.tolerances.magnitudes import Floats, fractions, power_below, product_of
 from mmaproof.gemm.tolerances.words import CutSide, NoBoundError, cut_side, least
-from mmaproof.properties.step_loss import rounding_unit
+from mmaproof.properties.step_loss import loss_of, rounding_unit
 
 _OUTWARDS = 1 + 2.0**-40
 
@@ -102,6 +101,7 @@ def bound_of_schedule(
     magnitudes with all errors, ``whole``, which is checked in the end.
     """
     walk = Walk(schedule, given, jobs, cut)
+    walk.in_any_order = any_order
     result, whole = walk.d(None, sized=any_order), None
     if any_order:
         count = sum(isinstance(x, Add | Convert) for x in schedule.operations)
@@ -125,6 +125,8 @@ class Walk:
         self.calls = sum(1 for _ in schedule.calls)
         self.whole: Floats | None = None
         """how large a sum, and what is converted, is taken to be at least"""
+        self.in_any_order = False
+        """whether partial sums are of any of the products"""
         self.unsized: Operation | None = None
         """the operation whose magnitude nobody asks for"""
         self._cut = cut
@@ -295,9 +297,11 @@ def _perform(operation: Operation, held: Mapping[int, Enclosed], walk: Walk) -> 
         case MultiplyAdd(x=x, factor=factor, y=y, fmt=fmt):
             times = _times(held[x], _constant(factor, fmt))
             total = Enclosed(times.most + held[y].most, times.error + held[y].error)
-            found = _rounded(total, fmt, Rounding.RNE, _cuts(fmt))
+            loss = loss_of(find_design(FUSED[fmt.name]))
+            cuts = np.maximum(total.computed, 2.0**fmt.e_min) * float(loss.of_products + loss.of_c)
+            found = _rounded(replace(total, error=_sum(total.error, cuts)), fmt, Rounding.RNE)
         case Convert(x=x, fmt=fmt, rounding=rounding):
-            found = held[x] if held[x].zero else _rounded(held[x], fmt, rounding, whole=whole)
+            found = held[x] if held[x].zero else _rounded(held[x], fmt, rounding, whole)
         case Scale(x=x, places=power, fmt=fmt):
             found = _scaled(held[x], np.full((1, 1), 2.0**power), fmt, exact=power >= 0)
         case Weigh(x=x, fmt=fmt):
@@ -312,7 +316,7 @@ def _perform(operation: Operation, held: Mapping[int, Enclosed], walk: Walk) -> 
 def _added(x: Enclosed, y: Enclosed, fmt: Format, rounding: Rounding, whole: Floats | None) -> Enclosed:
     if x.zero or y.zero:  # the sum is the other number
         return y if x.zero else x
-    return _rounded(Enclosed(x.most + y.most, x.error + y.error), fmt, rounding, _cuts(fmt), whole)
+    return _rounded(Enclosed(x.most + y.most, x.error + y.error), fmt, rounding, whole)
 
 
 def _times(x: Enclosed, factor: Floats | float) -> Enclosed:
@@ -333,14 +337,6 @@ def _factor(factor: Factor, given: Given) -> Floats:
     return np.where(np.isfinite(found), found, 0.0)
 
 
-def _cuts(fmt: Format) -> float:
-    """Return what is cut off two numbers that are added, two bits below the precision of their larger exponent.
-
-    It is a part of the power of two of that exponent, which the sum of their magnitudes bounds.
-    """
-    return 2 * 2.0 ** -(fmt.precision + 2)
-
-
 def _call(call: Call, start: Enclosed, walk: Walk) -> Enclosed:
     sides, part = walk.sides(call), walk.part(call)
     begins = None if start.zero else np.broadcast_to(start.computed, part.shape)
@@ -350,7 +346,7 @@ def _call(call: Call, start: Enclosed, walk: Walk) -> Enclosed:
             error = np.where(special, inf, error)
     if call is walk.unsized:
         return Enclosed(np.full((1, 1), inf), error)
-    return Enclosed(_sum(start.most, part.size), error)
+    return Enclosed(_sum(start.most, part.size if walk.in_any_order else part.reach), error)
 
 
 def _weighed(operation: Weigh, x: Enclosed, walk: Walk) -> Enclosed:
@@ -377,20 +373,17 @@ def _scaled(x: Enclosed, times: Floats, fmt: Format, *, exact: bool) -> Enclosed
     return Enclosed(found.most, np.where(found.computed <= float(fmt.largest), error, inf), x.zero)
 
 
-def _rounded(x: Enclosed, fmt: Format, rounding: Rounding, cuts: float = 0.0, whole: Floats | None = None) -> Enclosed:
-    """Return a number rounded to ``fmt``. ``cuts`` is what is lost before, as a part of its power of two.
-
-    It is taken to be as large as ``whole``, where this is given.
-    """
+def _rounded(x: Enclosed, fmt: Format, rounding: Rounding, whole: Floats | None = None) -> Enclosed:
+    """Return a number rounded to ``fmt``. It is taken to be as large as ``whole``, where this is given."""
     size = x.computed if whole is None else np.maximum(x.computed, whole)
     if fmt.is_integer:  # sums of integers are exact in the register
         beyond = size > float(fmt.largest)
         return Enclosed(x.most, np.where(beyond, inf, x.error))
     unit = float(rounding_unit(rounding, fmt.fraction_bits))
-    computed = size * (1 + 4 * (unit + cuts)) + 2.0 ** (fmt.e_min - fmt.fraction_bits)
+    computed = size * (1 + 4 * unit) + 2.0 ** (fmt.e_min - fmt.fraction_bits)
     power = np.maximum(power_below(np.ascontiguousarray(computed)), 2.0**fmt.e_min)
     with np.errstate(invalid="ignore"):  # infinities stay
-        error = (x.error + power * (unit + cuts)) * _OUTWARDS
+        error = (x.error + power * unit) * _OUTWARDS
     return Enclosed(x.most, np.where(computed <= float(fmt.largest), error, inf))
 
 

@@ -74,6 +74,9 @@ class ConversionError(ConversionLemma):
     be zero for any sum below the smallest normal number.
     """
 
+    beside = 0
+    """units of the sum by which the error is counted larger; what lies beside it is nearer than that"""
+
     def __init__(self, of: Design | Rules, total: FusedSum[Any, Any], *, up_to_largest: bool = False) -> None:
         rules = rules_of(of)
         nearest = rules.rho.rounding in (Rounding.RNE, Rounding.RNA)
@@ -105,15 +108,13 @@ class ConversionError(ConversionLemma):
         down, down_far = _amount(algebra, -shift, down_most)
         result = n.shift_left_by(up)
         exact = t.as_signed().shift_left_by(down)
-        error = (result - exact).magnitude()
+        error = (result - exact).magnitude() + algebra.unsigned(self.beside, 1).shift_left_by(down)
         # the error is doubled, so that it is counted in half ulps
         error = error << 1
         ulp = algebra.unsigned(2 << unused, unused + 2).shift_left_by(up)
         if self.nearest:
             ulp = ulp.drop_low(1)
-            within = error <= ulp
-        else:
-            within = error < ulp
+        within = error <= ulp if self.nearest or self.beside else error < ulp
         zero_result, zero_sum = d.significand.is_value(0), t.is_value(0)
         signs = d.negative == (total < 0)
         fits = algebra.any_of(

@@ -22,6 +22,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
+from mmaproof.smt.proving.conversions import ConversionError
 from mmaproof.smt.proving.cuts import CutIsExact, CutLemma, TermShape, compared
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.semantics.align import align
@@ -144,6 +145,40 @@ class JammedConversion(Lemma):
         given, _ = convert(algebra, self.rules, total, e_max, self.exact_bits, no)
         shorter, _ = convert(algebra, self.rules, jammed, e_max, self.bits, no)
         return given == shorter
+
+
+class JammedError(ConversionError):
+    """What lies less than one unit from a sum of two terms, one of them jammed, is moved as little as the sum is.
+
+    The words are those of ``JammedCut``: a term that is even and large, and an odd one that is at most half as large.
+    So the exact sum of the two terms, of which one lost bits, is one of these numbers.
+    """
+
+    beside = 1
+
+    def __init__(self, of: Rules, total: FusedSum[Any, Any]) -> None:
+        super().__init__(of, total, up_to_largest=True)
+        self.name = f"{self.name}, also of a sum that was jammed"
+        self.inputs = (*self.inputs, Input("kept", total.total.width, signed=True))
+
+    def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
+        """Return also whether the sum is that of such terms; ``total - kept`` is the one with the larger exponent."""
+        total, kept = words["total"], words["kept"]
+        largest = total - kept
+        half = algebra.unsigned(1 << (self.fraction_bits - 1), self.fraction_bits)
+        terms = [~largest.bit(0), _is_at_least(algebra, largest, self.fraction_bits), kept.bit(0)]
+        return algebra.all_of([super().assumption(algebra, words), *terms, kept.magnitude() <= half])
+
+
+def jammed_errors(rules: Rules, name: str, total: FusedSum[Any, Any]) -> Sequence[Lemma]:
+    """Return lemmas that the rounded sum of two numbers is as near to their exact sum as one rounding takes it.
+
+    The term with the larger exponent loses nothing. If the other one loses nothing either, the exact sum is rounded.
+    Else it is odd and lies less than a unit from the exact one, which is at most half of the larger one's power.
+    """
+    shapes = dict.fromkeys(TermShape.of(x, total.e_max) for x in total.terms)
+    cuts = [JammedCut(f"terms of {name}", x, total.fraction_bits) for x in shapes]
+    return [*cuts, ConversionError(rules, total, up_to_largest=True), JammedError(rules, total)]
 
 
 def _jam(algebra: Algebra[D, T], x: Word[D], places: int) -> tuple[Word[D], Truth[T]]:

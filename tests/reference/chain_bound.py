@@ -13,12 +13,17 @@ from mmaproof.properties.step_loss import StepLoss
 
 @dataclass(frozen=True)
 class Multiplied:
-    """A product: its magnitude, the exponent that the sum of its factors' exponents is, and its last bit."""
+    """A product: its value, the exponent that the sum of its factors' exponents is, and its last bit."""
 
-    magnitude: Fraction
+    value: Fraction
     exponent: int
     last_bit: Fraction | None
     """None of a zero"""
+
+    @property
+    def magnitude(self) -> Fraction:
+        """Without its sign."""
+        return abs(self.value)
 
 
 def chain_bound(loss: StepLoss, fmt: Format, start: Fraction, products: Sequence[Multiplied]) -> Fraction | None:
@@ -26,13 +31,17 @@ def chain_bound(loss: StepLoss, fmt: Format, start: Fraction, products: Sequence
 
     ``fmt`` is the format of d. The number of products is a multiple of that of a step.
     """
-    error, total = Fraction(0), start
+    error, partial = Fraction(0), Fraction(0)
     for first in range(0, len(products), loss.products):
         step = products[first : first + loss.products]
         p = max(max(x.exponent for x in step) + loss.excess, loss.least_exponent)
-        of_c = exponent(total + error, fmt)
+        before = start + abs(partial)
+        of_c = exponent(before + error, fmt)
         own = sum((x.magnitude for x in step), Fraction(0))
-        total += own
+        partial += sum((x.value for x in step), Fraction(0))
+        total = start + abs(partial)
+        if not loss.of_one_sum:
+            total = max(total, before)
         without_c = lost_without_c(loss, fmt, own, p)
         lost, largest = Fraction(0), total + error
         while True:
@@ -68,9 +77,10 @@ def cut_with_c(loss: StepLoss, step: Sequence[Multiplied], e_max: int) -> Fracti
     if loss.cut_bits is None:
         return loss.of_c * Fraction(2) ** e_max
     unit = Fraction(2) ** (e_max - loss.cut_bits)
-    count = sum(x.last_bit is not None and x.last_bit < unit for x in step)
+    cut = [x for x in step if x.last_bit is not None and x.last_bit < unit]
     others = loss.of_c * Fraction(2) ** e_max - loss.products * unit
-    return count * unit + max(others, Fraction(0))
+    taken = sum((x.magnitude % unit for x in cut), Fraction(0)) if loss.cut_is_rest else len(cut) * unit
+    return taken + max(others, Fraction(0))
 
 
 def exponent(x: Fraction, fmt: Format) -> int:

@@ -45,8 +45,14 @@ def _smallest(patch: pytest.MonkeyPatch) -> None:
 
 
 def _last_bits(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(bound, "_CUT_ONE_BY_ONE", 0)
     true = vars(Side)["reciprocal_last_bits"].func
     patch.setattr(Side, "reciprocal_last_bits", property(lambda side: true(side) / 2))
+
+
+def _rests(patch: pytest.MonkeyPatch) -> None:
+    true = bound._Rests.taken
+    patch.setattr(bound._Rests, "taken", lambda *given: true(*given) * float(PART))
 
 
 def _flushed_operands(patch: pytest.MonkeyPatch) -> None:
@@ -73,11 +79,6 @@ def _rounded_outside(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(walk, "rounding_unit", lambda *given: true(*given) * PART)
 
 
-def _cut_outside(patch: pytest.MonkeyPatch) -> None:
-    true = walk._cuts
-    patch.setattr(walk, "_cuts", lambda fmt: true(fmt) * float(PART))
-
-
 def _boxed(change: Callable[[Box], Box]) -> Lessen:
     true = tolerance._box
 
@@ -94,10 +95,10 @@ LESSENED: dict[str, Lessen] = {
     "largest": _of_loss(lambda loss: replace(loss, largest=loss.largest / PART)),
     "smallest": _smallest,
     "last bits": _last_bits,
+    "rests": _rests,
     "flushed operands": _flushed_operands,
     "flushed sums of plans": _flushed_sums,
     "rounded outside": _rounded_outside,
-    "cut outside": _cut_outside,
     "last bits of a range": _boxed(lambda box: replace(box, last_bit=box.last_bit * 2)),
     "subnormal numbers of a range": _boxed(lambda box: replace(box, subnormal=box.subnormal * float(PART))),
 }

@@ -2,10 +2,11 @@
 
 from fractions import Fraction
 
+import ml_dtypes
 import numpy as np
 import pytest
 from reference.chain_bound import Multiplied, chain_bound
-from support.climbing import Range, bounds, random_rows
+from support.climbing import Range, bounds, measured, random_rows
 
 from mmaproof.designs.arrays import values_of
 from mmaproof.designs.catalogue import find_design
@@ -44,7 +45,7 @@ def of_row(design: Design, row: OperandBatch) -> Fraction | None:
     a, b = values_of(row.a, design.a_format)[0].tolist(), values_of(row.b, design.b_format)[0].tolist()
     read = [exponent_read(x, f) for f, xs in ((design.a_format, a), (design.b_format, b)) for x in xs]
     products = [
-        Multiplied(abs(Fraction(x) * Fraction(y)), p + q, last_bit(abs(Fraction(x) * Fraction(y))))
+        Multiplied(Fraction(x) * Fraction(y), p + q, last_bit(abs(Fraction(x) * Fraction(y))))
         for x, y, p, q in zip(a, b, read[: len(a)], read[len(a) :], strict=True)
     ]
     c = abs(Fraction(float(values_of(row.c, design.c_format)[0])))
@@ -76,3 +77,30 @@ def test_the_bound_of_arrays_is_at_least_the_sum_of_losses_and_hardly_more(kind:
             quotients.append(float(Fraction(bound) / expected) if expected else 1.0)
     assert np.median(quotients) < 2
     assert min(quotients) < 1.01
+
+
+def test_a_sum_that_rises_and_falls_within_a_part_is_bounded_there() -> None:
+    """An instruction of two steps: the first one makes a large sum, of which the second one leaves nothing."""
+    design = find_design("ampere/mma.m16n8k16.f32.bf16.bf16.f32")
+    assert design.k == 2 * design.step.L
+    one, large, small = 0x3F80, 0x4B7F, 0x3FFF  # 1, 255 * 2**16, 2 - 2**-7
+    a = np.array([[large] + [one] * 7 + [large ^ 0x8000] + [small] * 7], dtype=np.uint16)
+    b = np.full((16, 1), one, dtype=np.uint16)
+    b[1:8] = 0x3FFF
+    tolerance = Tolerance(Plan(design), 16)
+    row = OperandBatch(a, b.T.copy(), np.zeros(1, dtype=np.uint32))
+    result = measured(tolerance, row, None)
+    assert result is not None
+    assert 0.05 < result.part <= 1
+
+
+def test_a_rest_is_that_of_each_product() -> None:
+    """The bound of data of deviation one is within 50 times of the largest error, for the accumulator of 13 bits."""
+    design, rng = find_design("hopper/wgmma.f32.e4m3.e4m3"), np.random.default_rng(0)
+    tolerance = Tolerance(Plan(design), 4096)
+    a, b = (rng.standard_normal(shape).astype(ml_dtypes.float8_e4m3fn) for shape in ((16, 4096), (4096, 16)))
+    given = tolerance.given(a, b)
+    bound, (exact, _) = tolerance.bound_of(given), tolerance.exact_of(given)
+    errors = np.abs(values_of(tolerance.emulate(a, b), design.d_format) - exact)
+    assert (errors <= bound).all()
+    assert bound.max() < 50 * errors.max()

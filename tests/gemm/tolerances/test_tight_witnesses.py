@@ -17,7 +17,6 @@ WITNESSES = tomllib.loads(Path(__file__).with_name("tight_witnesses.toml").read_
 NOT_REACHED = {
     "of_products",
     "of_sums",
-    "cut outside",
     "flushed sums of plans",
     "last bits of a range",
     "subnormal numbers of a range",

@@ -4,8 +4,11 @@ import pytest
 from support.deciding import decide
 
 from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.conversions import Rounding
+from mmaproof.designs.formats import FORMATS
 from mmaproof.properties.library import find_property
 from mmaproof.properties.run_question import Scope
+from mmaproof.properties.step_loss import lemmas_of_operation
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.proving import two_terms
 from mmaproof.smt.proving.cuts import CutIsExact, TermShape
@@ -121,3 +124,38 @@ def test_a_jammed_sum_of_a_small_term_is_assumed_of_some_words():
     words = {name: algebra.signed(value, widths[name]) for name, value in given.items()}
     assert lemma.assumption(algebra, words).data
     assert lemma.claim(algebra, words).data
+
+
+def rounded_sum(rounding=Rounding.RNE):
+    return lemmas_of_operation("addition", FORMATS["fp16"], FORMATS["fp16"], rounding)[-1]
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("rounding", Rounding)
+def test_what_lies_beside_a_jammed_sum_is_moved_as_little(rounding):
+    assert decide(rounded_sum(rounding)) is Status.PROVED
+
+
+@pytest.mark.parametrize("without", ["odd", "even", "large", "small"])
+def test_a_jammed_sum_needs_all_that_is_assumed_of_it(monkeypatch, without):
+    lemma = rounded_sum()
+    bits = lemma.fraction_bits
+    meant = {
+        "odd": lambda largest, kept: kept.bit(0),
+        "even": lambda largest, kept: ~largest.bit(0),
+        "large": lambda largest, kept: largest.magnitude() >= kept.algebra.unsigned(1 << bits, bits + 1),
+        "small": lambda largest, kept: kept.magnitude() <= kept.algebra.unsigned(1 << (bits - 1), bits),
+    }
+
+    def assuming(names):
+        def assumption(algebra, words):
+            largest = words["total"] - words["kept"]
+            return algebra.all_of([meant[name](largest, words["kept"]) for name in names])
+
+        return assumption
+
+    monkeypatch.setattr(lemma, "assumption", assuming(meant))
+    assert decide(lemma) is Status.PROVED
+    weaker = rounded_sum()
+    monkeypatch.setattr(weaker, "assumption", assuming(set(meant) - {without}))
+    assert decide(weaker) is Status.REFUTED
