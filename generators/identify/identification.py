@@ -58,6 +58,12 @@ def identify(
 
     Raises InputError for a text, an interface or a space that is not known, TargetUnavailable for a target that is not
     here or answers nothing, and LimitError for a time limit out of range.
+
+    >>> import mmaproof
+    >>> model = "model:volta/f32.f16.f16.f32"
+    >>> found = mmaproof.identify(model, "f32.f16.f16.f32", 4, seconds=20, proofs=False)
+    >>> found.matches[0].name
+    'volta/mma.m8n8k4.f32.f16.f16.f32'
     """
     limits, began = Limits.of(seconds), time.monotonic()
     runner = _target(target, Wanted.of(interface, k))
