@@ -42,6 +42,7 @@ def identify(
     solver: str | Solving = DEFAULT_SOLVER,
     seed: int = 0,
     propose: bool = False,
+    told: Callable[[str], None] | None = None,
 ) -> Identification:
     """Find out what a unit is: ask it batches of operands, and keep the designs that agree with every answer.
 
@@ -54,7 +55,8 @@ def identify(
     fewer. Without ``proofs`` what cannot be told apart stays undecided.
 
     A recording answers nothing new: its rows narrow the space. To ``propose`` is to return operands as well that its
-    unit is to be run on next. The name of a file of operands and results is a recording, too.
+    unit is to be run on next. ``told`` is told each stage. The name of a file of operands and results
+    is a recording, too.
 
     Raises InputError for a text, an interface or a space that is not known, TargetUnavailable for a target that is not
     here or answers nothing, and LimitError for a time limit out of range.
@@ -78,6 +80,7 @@ def identify(
         proofs=proofs,
         validation=validation,
         propose=propose,
+        told=told,
     )
     return identifier.identify(_recorded(runner, asked))
 
