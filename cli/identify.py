@@ -112,8 +112,8 @@ def identify(
         check_next(runner, asked_next)
     showing.ready()
     given |= {"space": space, "proofs": proofs, "validation": validate, "propose": asked_next is not None}
-    with progress("identifying"):
-        outcome = identified(runner, interface, k, **given)
+    with progress("identifying") as told:
+        outcome = identified(runner, interface, k, **given, told=told)
     proof = _proof(runner, outcome, solving, proof_timeout) if proofs else None
     if outcome.oracle.problem is not None:
         complain(f"error: {outcome.oracle.problem}")

@@ -1,4 +1,4 @@
-"""`mmaproof judge`: whose bits a product has that somebody else computed."""
+"""`mmaproof judge`: whose bits a product has that someone else computed."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def judge(
         list[str],
         option("--plan PLAN", "A plan, a design, an architecture, a product or a library of presets. Repeatable."),
     ],
-    rows: Annotated[int | None, option("--rows N", "Judge so many rows only, drawn with --seed.", min=1)] = None,
+    rows: Annotated[int | None, option("--rows N", "Judge N rows only, drawn with --seed.", min=1)] = None,
     seed: Seed = 0,
     require: Annotated[str, option("--require WORD", "exact or within: what is accepted.")] = "within",
     explain: Annotated[bool, option("--explain/--no-explain", "Look for what would explain other bits.")] = True,
     json: Json = False,
 ) -> int:
-    """Say of a product that somebody else computed which plan has its bits, or how far it is off.
+    """Say of a product that someone else computed which plan has its bits, or how far it is off.
 
     exact: all bits are those of a plan; mixed: each row, column or tile has those of one; within: of none, and inside
     the proved bounds of all; outside: beyond every bound; indeterminate: none of these is known. Exit status 0: exact,

@@ -94,6 +94,10 @@ def patterns_of(array: npt.ArrayLike, fmt: Format | str) -> Patterns:
     for each element (for the format uint8 both are the same). Arrays of PyTorch, JAX and of what else speaks DLPack are
     read as such (``mmaproof.designs.arrays``). Nothing is rounded, and bits that the format ignores are kept. Raises
     OperandError for any other type, and for a pattern that is too wide.
+
+    >>> import numpy as np, mmaproof
+    >>> mmaproof.patterns_of(np.array([1.0, -2.0], np.float16), "fp16").tolist()
+    [15360, 49152]
     """
     fmt = _found(fmt)
     given, wanted, width = as_numpy(array), array_dtype(fmt), pattern_dtype(fmt)
@@ -120,6 +124,10 @@ def array_of(patterns: npt.ArrayLike, fmt: Format | str) -> npt.NDArray[Any]:
     ``patterns`` are an array of unsigned integers, or integers of Python (those of ``witness.a``). The shape is kept;
     bits that the format ignores are kept for tf32, and the sign bit of ue4m3 is cleared. Raises OperandError if the
     patterns are not unsigned integers or are too wide.
+
+    >>> import numpy as np, mmaproof
+    >>> mmaproof.array_of(np.array([0x3C00, 0xC000], np.uint16), "fp16").tolist()
+    [1.0, -2.0]
     """
     fmt = _found(fmt)
     given = np.asarray(patterns)
@@ -202,6 +210,10 @@ def unpack_fp4(packed: npt.ArrayLike, axis: int = -1) -> npt.NDArray[Any]:
 
     ``packed`` is uint8 with two numbers in each byte. The number of even index is in the low half (OCP MX; PTX ISA,
     sub-byte operands). Raises OperandError for another type and for an axis that does not exist.
+
+    >>> import numpy as np, mmaproof
+    >>> mmaproof.unpack_fp4(np.array([0x21], np.uint8)).astype(float).tolist()
+    [0.5, 1.0]
     """
     given = np.asarray(packed)
     if given.dtype != np.uint8:
@@ -216,6 +228,10 @@ def pack_fp4(numbers: npt.ArrayLike, axis: int = -1) -> npt.NDArray[np.uint8]:
     """Return e2m1 ``numbers`` (float4_e2m1fn, or patterns) as uint8, two in each byte; ``unpack_fp4`` undoes it.
 
     Raises OperandError for another type, an odd number of elements along ``axis``, or an axis that does not exist.
+
+    >>> import numpy as np, mmaproof
+    >>> mmaproof.pack_fp4(np.array([1, 2], np.uint8)).tolist()
+    [33]
     """
     patterns = patterns_of(numbers, _E2M1)
     along = np.moveaxis(patterns, _axis(patterns, axis), -1)

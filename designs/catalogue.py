@@ -227,6 +227,10 @@ def find_design(name: str | Design) -> Design:
     """Return the design of the project's catalogue that ``name`` means; see ``Catalogue.find``.
 
     A design stands for itself, so that a function may take either.
+
+    >>> import mmaproof
+    >>> mmaproof.find_design("b200/nvfp4").name
+    'blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue4m3'
     """
     return name if isinstance(name, Design) else load_catalogue().find(name)
 

@@ -423,6 +423,10 @@ def find_format(name: str) -> Format:
     """Return the format with the short form ``name``, or with its name in instructions, ml_dtypes or NumPy.
 
     Raises InputError, which lists the known names.
+
+    >>> import mmaproof
+    >>> mmaproof.find_format("e4m3").bits
+    8
     """
     if (parameters := _P3109.fullmatch(name)) is not None:
         width, precision, sign, domain, *others = parameters.groups()

@@ -141,6 +141,11 @@ def picture(designs: Design | str | Sequence[Design | str], operands: Operands) 
 
     Designs may be given by name. Of two designs the picture says where they first differ. A notebook draws it. Raises
     DesignError for an unknown name, and OperandError where the operands do not fit a design.
+
+    >>> import mmaproof
+    >>> ones = mmaproof.Operands(a=(0x3C00,) * 4, b=(0x3C00,) * 4, c=0)
+    >>> type(mmaproof.picture("volta/f32.f16.f16.f32", ones)).__name__
+    'Picture'
     """
     given = [designs] if isinstance(designs, Design | str) else designs
     return explain([find_design(x) for x in given], operands)

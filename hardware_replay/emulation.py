@@ -87,6 +87,11 @@ def dot(
 
     Raises OperandError if types, shapes or scales do not fit, DesignError for an unknown design or a k that it
     cannot run, and what ``evaluate_batch`` raises for a backend.
+
+    >>> import numpy as np, mmaproof
+    >>> a = np.full((1, 4), 1.5, np.float16)
+    >>> mmaproof.dot("volta/f32.f16.f16.f32", a, a, np.zeros(1, np.float32)).tolist()
+    [9.0]
     """
     found = find_design(design) if isinstance(design, str) else design
     operands = _Patterns.of(found, a, b, c, scale_a, scale_b)
@@ -176,6 +181,14 @@ def matmul(
 
     Raises OperandError where types, shapes or scales do not fit, DesignError for an unknown design or a K that it
     cannot run, InputError for fewer jobs than one, and what ``evaluate_batch`` raises for a backend.
+
+    >>> import numpy as np, mmaproof
+    >>> a, b = np.full((2, 16), 1.5, np.float16), np.full((16, 3), 2.0, np.float16)
+    >>> mmaproof.matmul("hopper/wgmma.f32.f16.f16", a, b)
+    array([[48., 48., 48.],
+           [48., 48., 48.]], dtype=float32)
+    >>> mmaproof.matmul("hopper/wgmma.f32.f16.f16 | out=bf16", a, b).dtype.name
+    'bfloat16'
     """
     if not isinstance(jobs, int) or jobs < 1:
         raise InputError(f"jobs = {jobs!r}: a number of threads, at least 1")

@@ -102,6 +102,12 @@ def read_recording(path: Path) -> Answers:
     """Return the rows of the recording ``path``, checked against what it says of itself or the index beside it.
 
     Raises InputError where the file or its index is missing, damaged, of a newer layout, or contradicts itself.
+
+    >>> import mmaproof
+    >>> from importlib.resources import files
+    >>> path = files("mmaproof.hardware_replay") / "recordings" / "intel-xeon-vdpbf16ps.npz"
+    >>> mmaproof.read_recording(path).batch.k
+    2
     """
     with open_npz(path) as file:
         stated, whence = _stated(file)

@@ -73,6 +73,14 @@ def replay(
     equal if both are NaN (with ``nan_codes``: of the same code), or if their bits are the same. With ``open_points``
     the rows are run under the other open readings of a model, too. Raises InputError if formats or lengths do not fit
     the target. Nothing is run then.
+
+    >>> import mmaproof
+    >>> from importlib.resources import files
+    >>> path = files("mmaproof.hardware_replay") / "recordings" / "intel-xeon-vdpbf16ps.npz"
+    >>> rows = mmaproof.read_recording(path)
+    >>> found = mmaproof.replay([rows], "model:cpu/vdpbf16ps")
+    >>> found.rows, found.mismatches
+    (273, 0)
     """
     target = find_target(target) if isinstance(target, str) else target
     designs = [target.design_of(answers) for answers in sources]

@@ -257,6 +257,10 @@ def find_target(
     ``timeout`` is the silence in seconds that a process may keep; ``design`` names the one instruction of a CPU or GPU
     that is meant. Raises InputError for an unknown kind or a bad name, TargetUnavailable for one that is not on this
     machine.
+
+    >>> import mmaproof
+    >>> mmaproof.find_target("model:volta/f32.f16.f16.f32").name
+    'model:volta/mma.m8n8k4.f32.f16.f16.f32'
     """
     kind, colon, name = text.partition(":")
     if (kind == "recording" and name) or (kind not in _KINDS and _is_file(text)):

@@ -191,7 +191,12 @@ Conditions = str | Precondition | Sequence[str | Precondition]
 
 
 def parse_precondition(text: str) -> Precondition:
-    """Return the precondition that ``text`` spells. Raises InputError, which lists the allowed ones."""
+    """Return the precondition that ``text`` spells. Raises InputError, which lists the allowed ones.
+
+    >>> import mmaproof
+    >>> str(mmaproof.parse_precondition("exponents=-8..2"))
+    'exponents=-8..2'
+    """
     spelled = text.strip().lower().replace(" ", "")
     for simple in (Finite(), Positive(), Normal(), ZeroAccumulator()):
         if spelled == str(simple):

@@ -31,6 +31,11 @@ def evaluate_batch(design: Design | str, batch: OperandBatch, *, backend: Backen
     OperandError where shapes or widths do not fit the design, TargetUnavailable where native code is wanted and
     llvmlite is missing, InputError where ``backend`` is native and the design has numbers that are too wide for that.
     If it is the environment that names native code, arrays compute such a design, and a note says so.
+
+    >>> import mmaproof
+    >>> batch = mmaproof.random_operands("volta/f32.f16.f16.f32", 3)
+    >>> mmaproof.evaluate_batch("volta/f32.f16.f16.f32", batch).dtype.name
+    'uint32'
     """
     design = find_design(design)
     batch.check(design)
@@ -111,6 +116,11 @@ def equal_patterns(fmt: Format | str, x: Patterns, y: Patterns, *, nan_codes: bo
     """Return which results are equal, shape (rows,): patterns ``x`` and ``y`` of a format, or of the format of a name.
 
     All NaNs are equal, or with ``nan_codes`` those of one code. Raises InputError for an unknown format.
+
+    >>> import numpy as np, mmaproof
+    >>> x = np.array([0x7FC00000, 0], np.uint32)
+    >>> mmaproof.equal_patterns("fp32", x, x ^ np.uint32(1)).tolist()
+    [True, False]
     """
     fmt = find_format(fmt) if isinstance(fmt, str) else fmt
     words = (ARRAYS.from_patterns(p, fmt.bits) for p in (x, y))

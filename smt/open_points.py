@@ -111,6 +111,11 @@ def open_points(
 
     ``fixed`` are parameters that are not open here. Two NaNs are equal, unless ``nan_codes`` are compared. Raises
     DesignError for an unknown design, OperandError where operands do not fit.
+
+    >>> import mmaproof
+    >>> ones = mmaproof.Operands(a=(0x3C00,) * 4, b=(0x3C00,) * 4, c=0)
+    >>> mmaproof.open_points("volta/f32.f16.f16.f32", ones).changed
+    0
     """
     design = find_design(design)
     fmt = design.d_format

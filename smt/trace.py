@@ -23,6 +23,11 @@ def trace(design: Design | str, operands: Operands, algebra: IntegerAlgebra = _I
     """Return result and signals of ``design`` (or the design of that name) on one element, computed on integers.
 
     Raises OperandError where the operands do not fit the design.
+
+    >>> import mmaproof
+    >>> ones = mmaproof.Operands(a=(0x3C00,) * 4, b=(0x3C00,) * 4, c=0)
+    >>> len(mmaproof.trace("volta/f32.f16.f16.f32", ones).steps)
+    1
     """
     design = find_design(design)
     operands.check(design)
@@ -83,6 +88,11 @@ def evaluate(design: Design | str, operands: Operands, *, open_points: bool = Fa
     """Return the pattern of d of ``design`` on one element, computed on integers.
 
     With ``open_points`` it is returned together with the open points on which it rests. Raises as ``trace``.
+
+    >>> import mmaproof
+    >>> ones = mmaproof.Operands(a=(0x3C00,) * 4, b=(0x3C00,) * 4, c=0)
+    >>> hex(mmaproof.evaluate("volta/f32.f16.f16.f32", ones))
+    '0x40800000'
     """
     d = trace(design, operands).d.data
     if not open_points:

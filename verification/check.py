@@ -190,6 +190,10 @@ def check(
     show something are simplified for at most ``simplifying`` seconds each, of which ``told`` is told.
     Raises InputError if no property has the name, UnknownSolverError, SolverNotInstalledError, StoreError, and what
     ``check_within`` raises.
+
+    >>> import mmaproof
+    >>> str(mmaproof.check("products-exact", "volta/f32.f16.f16.f32").verdict)
+    'holds'
     """
     found, design = find_property(asked) if isinstance(asked, str) else asked, find_design(design)
     means = Means(Solving.of(solver), Limits.of(limits), budget, seed, simplifying=simplifying, told=told)

@@ -287,6 +287,11 @@ def compare(
     Raises DesignError if the designs are not comparable, UnknownSolverError, SolverNotInstalledError, StoreError if the
     store of ``solver`` cannot be used, SolversDisagree, and WitnessDoesNotReplay (an internal error: formula and
     integers disagree).
+
+    >>> import mmaproof
+    >>> found = mmaproof.compare("volta/f32.f16.f16.f32", "turing/f32.f16.f16.f32")
+    >>> str(found.verdict), [hex(x) for x in found.outputs.values()]
+    ('different', ['0xbfeaf080', '0xbfeaf07f'])
     """
     first, second = find_design(first), find_design(second)
     solving = Solving.of(solver)

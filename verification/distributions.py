@@ -302,6 +302,10 @@ def random_operands(
     ``k`` is the length of the dot products, by default that of the design. The same ``seed`` gives the same operands.
     Raises DesignError for an unknown design or a length that it cannot run, InputError for an unknown
     distribution, and for numbers that are out of range.
+
+    >>> import mmaproof
+    >>> mmaproof.random_operands("volta/f32.f16.f16.f32", 3).a.shape
+    (3, 4)
     """
     design = find_design(design)
     for name, value, least in (("rows", rows, 1), ("k", design.k if k is None else k, 1), ("seed", seed, 0)):

@@ -96,6 +96,10 @@ def fingerprint(
     them. ``budget`` None switches the search off. A feature that is violated has the runs that show it; with ``shown``
     runs are looked for that show one that holds, too. ``designs_differ`` compares features of several designs. Raises
     DesignError for an unknown design, InputError for an unknown property, and what ``check`` raises about solvers.
+
+    >>> import mmaproof
+    >>> list(mmaproof.fingerprint("volta/f32.f16.f16.f32", ["products-exact"]))
+    ['products-exact']
     """
     wanted = {(find_property(x) if isinstance(x, str) else x).name for x in only}
     means = Means(Solving.of(solver), Limits.of(limits), budget, seed)
@@ -139,5 +143,11 @@ def feature_of_task(task: Task) -> Feature:
 
 
 def designs_differ(features: Iterable[Feature]) -> bool:
-    """Return whether designs are known to differ in a property. Unknown verdicts and missing ones do not count."""
+    """Return whether designs are known to differ in a property. Unknown verdicts and missing ones do not count.
+
+    >>> import mmaproof
+    >>> units, asked = ("volta/f32.f16.f16.f32", "turing/f32.f16.f16.f32"), "products-exact"
+    >>> mmaproof.designs_differ([mmaproof.fingerprint(x, [asked])[asked] for x in units])
+    False
+    """
     return len({(f.verdict, f.value) for f in features if f.is_known}) > 1

@@ -96,6 +96,10 @@ def prove_native(
 
     The limits, or a number of seconds, are for all graphs together. Raises DesignError for a length that does
     not fit, or a design that is not compiled, and what ``answer`` raises about solvers.
+
+    >>> import mmaproof
+    >>> str(mmaproof.prove_native("cpu/vpdpbusd").status)
+    'Status.PROVED'
     """
     started, design, limits = worked(), find_design(design), Limits.of(limits)
     length = design.k if k is None else k

@@ -129,6 +129,10 @@ def compare_errors(
     narrower ones gets them rounded to nearest. ``limits`` may be seconds, and conditions are as ``--where`` spells
     them. The search comes first. ``budget`` None switches it off. Raises DesignError if an algorithm does not run on
     its unit or ``k`` does not fit, InputError for names that are not known, and what ``answer`` raises.
+
+    >>> import mmaproof
+    >>> str(mmaproof.compare_errors("plain", "bf16x3", "ampere/m16n8k16.f32.bf16.bf16.f32", k=16).verdict)
+    'larger'
     """
     if second_unit is not None:
         second = find_gemm(second, second_unit)
@@ -211,6 +215,12 @@ def compare_plans(
 
     ``budget`` None switches the search off. Raises DesignError if the plans cannot be compared or ``k`` does not fit,
     and what ``answer`` raises.
+
+    >>> import mmaproof
+    >>> unit = "hopper/wgmma.f32.f16.f16"
+    >>> found = mmaproof.compare_plans(f"{unit} | c=none", f"{unit} | split-k=2 | c=none", k=32)
+    >>> str(found.verdict)
+    'different'
     """
     left, right = find_programs((first, second))
     length = telling_k((left, right)) if k is None else k

@@ -130,6 +130,11 @@ def run_gemm(
     patterns: of fp32 for an algorithm, of its own formats for a plan. ``factors`` are patterns of fp32, for a plan
     whose factors are operands. Raises InputError and DesignError for names that are not known and for what does not fit
     together, OperandError for operands that do not fit.
+
+    >>> import mmaproof
+    >>> ones = mmaproof.Operands(a=(0x3C00,) * 16, b=(0x3C00,) * 16, c=0)
+    >>> hex(mmaproof.run_gemm("hopper/wgmma.f32.f16.f16", ones).d)
+    '0x41800000'
     """
     plan = find_gemm(program, unit)
     if plan.scale_format is None and (operands.scale_a or operands.scale_b):

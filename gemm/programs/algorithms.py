@@ -161,6 +161,10 @@ def find_algorithm(text: str) -> Algorithm:
     """Return the algorithm that ``NAME`` or ``NAME@parameter=value,...`` spells.
 
     InputError lists the names; DesignError what its parameters may be.
+
+    >>> import mmaproof
+    >>> mmaproof.find_algorithm("bf16x3").name
+    'bf16x3'
     """
     name, at, settings = text.strip().partition("@")
     if name not in ALGORITHMS:

@@ -134,6 +134,12 @@ def multiply(program: Algorithm | Plan | str, unit: Design | str, a: Patterns, b
 
     Both may be given by name. ``a`` has shape (m, k), ``b`` (k, n), ``c`` (m, n): patterns of fp32. Raises DesignError
     where the algorithm does not run on ``unit`` or k does not fit, OperandError for shapes that do not fit each other.
+
+    >>> import numpy as np, mmaproof
+    >>> ones = np.full((4, 4), 0x3F800000, np.uint32)
+    >>> unit, a, b = "ampere/m16n8k16.f32.bf16.bf16.f32", np.tile(ones, (1, 4)), np.tile(ones, (4, 1))
+    >>> hex(mmaproof.multiply("bf16x3", unit, a, b, ones)[0, 0])
+    '0x41880000'
     """
     return multiply_plan(find_gemm(program, unit), a, b, c)
 

@@ -130,6 +130,10 @@ def read_plan(text: str | Path) -> Plan:
     """Return the plan that ``text`` spells, the preset that it names, or that of a TOML file (a path, or *.toml).
 
     Raises InputError for what no key or value is, and DesignError for what does not fit together.
+
+    >>> import mmaproof
+    >>> mmaproof.read_plan("hopper/wgmma.f32.bf16.bf16 | split-k=2 | out=bf16").name
+    'hopper/wgmma.m64n8k16.f32.bf16.bf16 | split-k=2 | out=bf16'
     """
     if not isinstance(text, str | Path):
         raise InputError(f"plan = {text!r}: the text that spells a plan, or the path of a file, is needed")

@@ -104,6 +104,11 @@ def assert_gemm(
 
     A failure says what would fit. Raises OperandError for arrays that do not fit, InputError for other arguments, and
     NothingProvedError where no bound of the plan is proved.
+
+    >>> import numpy as np, mmaproof
+    >>> a, b = np.full((2, 16), 1.5, np.float16), np.full((16, 3), 2.0, np.float16)
+    >>> d = mmaproof.matmul("hopper/wgmma.f32.f16.f16", a, b)
+    >>> mmaproof.assert_gemm(d, a, b, plan="hopper/wgmma.f32.f16.f16", strength="bits")
     """
     chosen = _strength(strength)
     if unchecked not in ("fail", "allow"):

@@ -94,6 +94,10 @@ def check_algorithm(
     Raises InputError for an unknown question, algorithm or precondition, and for an argument that the question does
     not take, DesignError if the algorithm does not run on ``unit`` or the question has no meaning for the plan, and
     what ``check`` raises about solvers.
+
+    >>> import mmaproof
+    >>> str(mmaproof.check_algorithm("overflow", "hopper/wgmma.f32.f16.f16", k=16, where="exponents=-8..2").verdict)
+    'holds'
     """
     plan, meant = find_gemm(program, unit), preconditions_of(where)
     if question not in QUESTIONS:

@@ -468,6 +468,11 @@ def measure_errors(
 
     Raises InputError for a name that is not known and for numbers out of range, DesignError for what does not fit the
     unit.
+
+    >>> import mmaproof
+    >>> found = mmaproof.measure_errors("hopper/wgmma.f32.f16.f16 | c=none", 32, rows=2, columns=2, bound=False)
+    >>> len(found.points)
+    1
     """
     given = [programs] if isinstance(programs, Algorithm | Plan | str) else list(programs)
     lengths = [sizes] if isinstance(sizes, int) else list(sizes)

@@ -1,4 +1,4 @@
-"""Verdicts on a product that somebody else computed: whose bits these are, and if nobody's, how far they are off.
+"""Verdicts on a product that someone else computed: whose bits these are, and if nobody's, how far they are off.
 
 Emulation, bounds and explanations are those of plans, tolerances and assertions; a verdict only combines them.
 """
@@ -148,13 +148,13 @@ def judge(
     seed: int = 0,
     explain: bool = True,
 ) -> Judgement:
-    """Return whose bits ``d`` has, which somebody else computed as ``c + a @ b``, or how far it is off.
+    """Return whose bits ``d`` has, which someone else computed as ``c + a @ b``, or how far it is off.
 
     Arrays are as those of ``assert_gemm``: ``d`` (M, N), ``a`` (M, K), ``b`` (K, N), ``c`` (M, N) or None for zeros,
     scales of blocks (M, blocks) and (blocks, N); each may be a ``Path`` of a file. ``plans`` are plans, designs, names
     of these, architectures or products (their units that take these arrays), or libraries (their presets). With
-    ``rows`` only so many rows are judged, drawn with ``seed``. ``explain`` looks for what would explain a result that
-    no plan has (up to 20 s).
+    ``rows`` only this number of rows is judged, drawn with ``seed``. ``explain`` looks for what would explain a result
+    that no plan has (up to 20 s).
 
     Raises OperandError for arrays that do not fit, InputError for other arguments and where no plan takes the arrays.
 

@@ -56,6 +56,11 @@ def sharpness(
     ``proved`` are left out where nothing is proved, statistical ones where there is no ``quantile``. Raises InputError
     for an unknown distribution, and for a plan whose factors are operands: no distribution of them is known, and a
     fault that loses elements of k needs fewer of them.
+
+    >>> import mmaproof
+    >>> found = mmaproof.sharpness(mmaproof.tolerance("hopper/wgmma.f32.f16.f16", 32))
+    >>> found[0].fault
+    'F = 24'
     """
     if tolerance.plan.has_factors:
         raise InputError(

@@ -327,6 +327,10 @@ def tolerance(
     ``where`` are conditions on operands, as the option ``--where`` spells them. ``limits``, or a number of seconds, are
     for each proof. Raises DesignError for a name that is
     not known and a k that the unit cannot run, InputError for a condition that is not known.
+
+    >>> import mmaproof
+    >>> mmaproof.tolerance("hopper/wgmma.f32.f16.f16", 64, "exponents=-8..2").rtol_atol().atol < 1
+    True
     """
     found = find_plan(plan)
     if isinstance(k, bool) or not isinstance(k, int):

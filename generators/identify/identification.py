@@ -40,6 +40,7 @@ def identify(
     solver: str | Solving = DEFAULT_SOLVER,
     seed: int = 0,
     propose: bool = False,
+    told: Callable[[str], None] | None = None,
 ) -> Identification:
     """Find out what a unit is: ask it batches of operands, and keep the designs that agree with every answer.
 
@@ -52,10 +53,17 @@ def identify(
     fewer. Without ``proofs`` what cannot be told apart stays undecided.
 
     A recording answers nothing new: its rows narrow the space. To ``propose`` is to return operands as well that its
-    unit is to be run on next. The name of a file of operands and results is a recording, too.
+    unit is to be run on next. ``told`` is told each stage. The name of a file of operands and results
+    is a recording, too.
 
     Raises InputError for a text, an interface or a space that is not known, TargetUnavailable for a target that is not
     here or answers nothing, and LimitError for a time limit out of range.
+
+    >>> import mmaproof
+    >>> model = "model:volta/f32.f16.f16.f32"
+    >>> found = mmaproof.identify(model, "f32.f16.f16.f32", 4, seconds=20, proofs=False)
+    >>> found.matches[0].name
+    'volta/mma.m8n8k4.f32.f16.f16.f32'
     """
     limits, began = Limits.of(seconds), time.monotonic()
     runner = _target(target, Wanted.of(interface, k))
@@ -70,6 +78,7 @@ def identify(
         proofs=proofs,
         validation=validation,
         propose=propose,
+        told=told,
     )
     return identifier.identify(_recorded(runner, asked))
 

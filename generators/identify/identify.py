@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -70,7 +70,7 @@ class Identifier:
 
     Without ``proofs`` nothing is proved: what agrees with everything is undecided. ``validation`` is the number of rows
     of the final validation; by default as many of VALIDATION as SLOW seconds allow. To ``propose`` is to look for
-    operands that a recorded unit is to be run on next.
+    operands that a recorded unit is to be run on next. ``told`` is told each stage.
     """
 
     def __init__(
@@ -84,8 +84,9 @@ class Identifier:
         proofs: bool = True,
         validation: int | None = None,
         propose: bool = False,
+        told: Callable[[str], None] | None = None,
     ) -> None:
-        self.propose = propose
+        self.propose, self.told = propose, told or (lambda _: None)
         self.oracle, self.axes, self.seed = oracle, axes, seed
         self.solving = Solving.of(solver)
         self.interface = oracle.interface
@@ -104,17 +105,20 @@ class Identifier:
         """Ask, decide, ask again; ``recorded`` are the rows of a unit that answers no others."""
         evidence = recorded
         if evidence is None:
+            self.told("asking the first operands")
             probes = first_probes(self.any_design, self.seed)
             batch, d = self.oracle.ask(probes.batch)
             if not len(batch):
                 raise TargetUnavailable(self.oracle.problem or f"{self.oracle.target.name} answered nothing")
             evidence = Evidence(self.interface, batch, d, probes.kinds[: len(batch)])
+        self.told(f"fitting designs to {len(evidence.batch)} rows")
         fit = Fit(evidence, self.axes, self.until.before(min(self.reserved, REPORT_SECONDS)))
         starts = fit.ranked(known_behaviours(self.interface))
         best = self._fitting(fit, starts[:STARTS], ask=recorded is None)
         for _ in range(2 * MOST_BATCHES):
             if best is None or recorded is not None:
                 break
+            self.told(f"{len(evidence.batch)} rows asked, telling apart the designs that are left")
             if not (self._separates(fit, best) or self._is_refuted(fit, best) or self._is_split(fit, best)):
                 break
             if not evidence.fits(best):
@@ -126,6 +130,7 @@ class Identifier:
             best, self.validated = nearest, 0
         if best is None and recorded is None:
             self._ask_again(evidence, evidence.contradiction(nearest))
+        self.told("reporting what is decided")
         outcome = self._outcome(fit, best, nearest)
         if self.propose and recorded is not None:
             outcome.proposed = self._proposed(fit, best, nearest)

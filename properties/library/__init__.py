@@ -74,7 +74,12 @@ PROPERTIES: dict[str, Property] = {
 
 
 def find_property(name: str) -> Property:
-    """Return the property called ``name``; InputError lists the names, those that are close to it first."""
+    """Return the property called ``name``; InputError lists the names, those that are close to it first.
+
+    >>> import mmaproof
+    >>> mmaproof.find_property("products-exact").feature
+    'products are exact'
+    """
     wanted = name.strip().lower()
     found = PROPERTIES.get(wanted)
     if found is None:

@@ -48,7 +48,7 @@ def without(ks):
 
 
 def beside(x, times):
-    """Return numbers that are so many steps further from zero."""
+    """Return the numbers that are a number of steps further from zero."""
     return (x.view(np.uint32) + np.uint32(times)).view(np.float32)
 
 
@@ -58,7 +58,7 @@ def where_different():
 
 
 def farther(times):
-    """Return a result with an element that is off by so many times its bound."""
+    """Return a result with an element that is off by a multiple of its bound."""
     exact = tolerance(PLAN, K).exact_of(tolerance(PLAN, K).given(A, B, C))[0]
     return put(np.float32(exact[3, 4] + times * BOUND[3, 4]))
 

@@ -15,6 +15,7 @@ from mmaproof.generators.identify import identify, oracle
 from mmaproof.generators.identify.behaviour import Behaviour
 from mmaproof.generators.identify.evidence import Evidence
 from mmaproof.generators.identify.fit import Fit
+from mmaproof.generators.identify.identification import identify as identify_target
 from mmaproof.generators.identify.identify import MOST_BATCHES, Identifier
 from mmaproof.generators.identify.oracle import Oracle
 from mmaproof.generators.identify.space import Axes, Interface, default_axes, read_axes, size, variants
@@ -463,3 +464,10 @@ def test_a_behaviour_that_was_wrong_is_not_computed_again(monkeypatch):
     # another one is held against all rows, those that were added too
     assert not evidence.agrees(right.change(fraction_bits=12, rho="rne-fp32")).all()
     assert len(evidence.agrees(right.change(fraction_bits=13))) == 70
+
+
+def test_each_stage_is_told() -> None:
+    stages: list[str] = []
+    identify_target("model:volta/f32.f16.f16.f32", "f32.f16.f16.f32", 4, seconds=20, proofs=False, told=stages.append)
+    assert stages[0] == "asking the first operands" and stages[-1] == "reporting what is decided"
+    assert any("telling apart" in x for x in stages)
