@@ -131,7 +131,7 @@ class _Runs:
         return from_float64(fmt, found)
 
     def product(self, m: int) -> Product:
-        """Return what is asked for."""
+        """Return the product of m rows."""
         return Product(m, self.n, self.k, self.unit.a_format, self.unit.b_format, self.unit.d_format)
 
     def run(self, a: Patterns) -> Patterns:
