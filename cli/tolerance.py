@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mmaproof.explain.answers.listings import ToleranceAnswer
+    from mmaproof.gemm.tolerances.data import DataTolerance
     from mmaproof.gemm.tolerances.sharpness import Caught
     from mmaproof.gemm.tolerances.statistical import Quantile
     from mmaproof.gemm.tolerances.tolerance import Tolerance, TwoNumbers
@@ -44,7 +45,17 @@ def tolerance(
         option("--quantile P", "Measure this quantile of errors of random operands, too."),
     ] = None,
     confidence: Annotated[float, option("--confidence P", "Confidence of the interval of the quantile.")] = 0.95,
-    samples: Annotated[int, option("--samples N", "Dot products that the quantile is measured with.", min=1)] = 100_000,
+    samples: Annotated[
+        int | None,
+        option("--samples N", "Dot products that are measured: by default 100,000, for --data 10,000.", min=1),
+    ] = None,
+    data: Annotated[
+        str | None,
+        option(
+            "--data DATA",
+            "Your data: normal(MEAN,DEVIATION), uniform(LO,HI), FILE.npy, or a distribution. Prints one line first.",
+        ),
+    ] = None,
     mutants: Annotated[bool, option("--mutants", "Show with what probability tests notice seeded faults.")] = False,
     distribution: DistributionName = "normal",
     options: SolvingOptions = SOLVING,
@@ -56,12 +67,13 @@ def tolerance(
     With --where exponents=LO..HI two numbers are shown that hold for all operands of these exponents. Exit status 3:
     nothing is proved about the errors of this plan, and the output says why.
     """
+    from mmaproof.gemm.tolerances.data import data_tolerance
     from mmaproof.gemm.tolerances.sharpness import sharpness
     from mmaproof.gemm.tolerances.statistical import require_measurable
     from mmaproof.gemm.tolerances.tolerance import NothingProvedError
     from mmaproof.gemm.tolerances.tolerance import tolerance as tolerance_of
 
-    require_measurable(0.5 if quantile is None else quantile, distribution, confidence, samples)
+    require_measurable(0.5 if quantile is None else quantile, distribution, confidence, samples or 1)
     found = tolerance_of(plan, k, where or (), solving=options.solving, limits=options.limits)
     with progress(f"proving what a step of {found.unit.name} loses"):
         proof = found.proof
@@ -71,16 +83,25 @@ def tolerance(
             two = found.rtol_atol()
         except NothingProvedError as reason:
             two = str(reason)
-    measured, caught = None, None
+    measured, caught, of_data = None, None, None
+    if data is not None:
+        with progress(f"measuring errors of {data}"):
+            of_data = data_tolerance(
+                found, data, p=quantile or 0.999, confidence=confidence, samples=samples or 10_000, seed=options.seed
+            )
     if quantile is not None:
         with progress("measuring the quantile"):
-            measured = found.quantile(quantile, distribution, confidence=confidence, samples=samples, seed=options.seed)
+            measured = found.quantile(
+                quantile, distribution, confidence=confidence, samples=samples or 100_000, seed=options.seed
+            )
     if mutants:
         with progress("seeding faults"):
             caught = sharpness(found, distribution, quantile=measured, seed=options.seed)
     if json:
-        print_json(_answer(found, two, measured, caught, distribution))
+        print_json(_answer(found, two, measured, caught, distribution, of_data))
     else:
+        if of_data is not None:
+            say(_of_data(found, of_data))
         _print(found, two, measured, caught, distribution)
         say_assumed([found.unit], indent="")
         if found.open_points:
@@ -117,6 +138,39 @@ def _print(
     if caught is not None:
         say("")
         say_table(_table(caught, distribution))
+
+
+def _of_data(found: Tolerance, x: DataTolerance) -> str:
+    """Return the line that most people ask for: what is proved within which limits, what is measured, and the test."""
+    from mmaproof.gemm.tolerances.data import up_to_digits
+
+    limits = [f"|a| <= {x.a:g}", f"|b| <= {x.b:g}", *([] if x.sums is None else [f"|sums so far| <= {x.sums:g}"])]
+    proved, own, q = "nothing is proved", "", x.quantile
+    if x.atol is not None and x.elements is not None:
+        proved = f"atol = {up_to_digits(x.atol):g} is proved for {', '.join(limits)}"
+        own = f"  # allows at most {up_to_digits(x.elements):g} on such data: it knows the operands"
+    upper = (
+        f"below {q.upper:.3g} ({100 * q.confidence:g} % confidence)"
+        if isfinite(q.upper)
+        else "not known: more --samples"
+    )
+    measured = f"{100 * q.p:g} % of the errors of {q.samples} samples of {x.data}: {upper}; largest: {x.largest:.3g}"
+    return f"{proved}; {measured}; test: {_assertion(found)}{own}"
+
+
+def _assertion(found: Tolerance) -> str:
+    """Return the line for pytest."""
+    return f'assert_gemm(d, a, b, plan="{found.plan.name}", strength="{"proved" if found.proved else "statistical"}")'
+
+
+def _statistical(measured: Quantile) -> Any:
+    from mmaproof.explain.answers import listings
+
+    return listings.Statistical.taken(measured, upper=_finite(measured.upper))
+
+
+def _finite(x: float | None) -> float | None:
+    return x if x is not None and isfinite(x) else None
 
 
 def _splits(found: Tolerance) -> bool:
@@ -161,6 +215,7 @@ def _answer(
     measured: Quantile | None,
     caught: Sequence[Caught] | None,
     distribution: str,
+    of_data: DataTolerance | None,
 ) -> ToleranceAnswer:
     from mmaproof.explain.answers import listings
     from mmaproof.explain.answers.answer import ABSENT
@@ -174,8 +229,14 @@ def _answer(
         reason = listings.NoTwoNumbers(reason=two) if isinstance(two, str) else None
         given["two_numbers"] = reason or listings.TwoNumbers.taken(two)
     if measured is not None:
-        upper = measured.upper if isfinite(measured.upper) else None
-        given["statistical"] = listings.Statistical.taken(measured, upper=upper)
+        given["statistical"] = _statistical(measured)
+    if of_data is not None:
+        given["of_data"] = listings.OfData.taken(
+            of_data,
+            **{x: _finite(getattr(of_data, x)) for x in ("atol", "elements", "largest")},
+            quantile=_statistical(of_data.quantile),
+            pytest=_assertion(found),
+        )
     if caught is not None:
         given["mutants"] = [
             listings.CaughtFault.taken(
@@ -194,5 +255,5 @@ def _answer(
         lemmas=[listings.BoundLemma.taken(x) for x in found.proof.lemmas],
         open_points=[Reading.taken(x, settings=x.texts) for x in found.open_points],
         assumed=assumed_names([found.unit]),
-        **{name: given.get(name, ABSENT) for name in ("step", "two_numbers", "statistical", "mutants")},
+        **{name: given.get(name, ABSENT) for name in ("step", "two_numbers", "statistical", "of_data", "mutants")},
     )

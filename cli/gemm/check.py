@@ -23,7 +23,7 @@ from mmaproof.cli.verdicts import lemma_of, print_lemmas, say_reason, say_witnes
 
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
-    from mmaproof.explain.answers.products import Found, GemmChecked, PlansChecked, SlicesChecked
+    from mmaproof.explain.answers.products import BatchesChecked, Found, GemmChecked, PlansChecked, SlicesChecked
     from mmaproof.gemm.answers.plan_questions import PlanCheck
     from mmaproof.gemm.answers.verdict import AlgorithmVerdict
     from mmaproof.gemm.tolerances.check import GemmCheck
@@ -81,6 +81,8 @@ def check(
     if question in PLAN_QUESTIONS:
         if below is not None:
             raise InputError(f"--below means nothing to {question}")
+        if question == "batch-invariance" and len(named) == 1 and named[0].startswith(("python:", "process:")):
+            return check_kernel(named[0], unit, asked, options, showing)
         return check_plans(question, named, unit, asked, options, showing)
     if question == "slices" and unit is None and is_of_units(named):
         if asked.k is not None or asked.where or below is not None:
@@ -194,6 +196,41 @@ def check_plans(
     answer = plans_checked(done)
     showing.show(answer, lambda: print_plans(done, answer, showing))
     return EXIT_STATUS[answer.verdict]
+
+
+def check_kernel(
+    name: str, unit: str | None, asked: QuestionOptions, options: SolvingOptions, showing: ShowingOptions
+) -> int:
+    """Run a kernel on batches of rows, print what their bits depend on, and return the exit status."""
+    from mmaproof.designs.errors import InputError
+    from mmaproof.explain.answers.products import BatchDifferenceFound, BatchesChecked
+    from mmaproof.hardware_replay.batches import check_batch_invariance
+
+    if unit is None or asked.where:
+        raise InputError(f"--unit DESIGN, whose formats {name} takes, is needed, and no --where")
+    with progress(f"running batches of {name}"):
+        done = check_batch_invariance(name, unit, k=asked.k or 1024, seed=options.seed)
+    witness = None
+    if (x := done.witness) is not None:
+        witness = BatchDifferenceFound.taken(
+            x, a=[hex(y) for y in x.a], b=[hex(y) for y in x.b], alone=hex(x.alone), other=hex(x.other)
+        )
+    answer = BatchesChecked.taken(done, question="batch-invariance", changes=list(done.changes), witness=witness)
+    showing.show(answer, lambda: print_batches(answer))
+    return Exit.HOLDS if done.invariant else Exit.REFUTED
+
+
+def print_batches(answer: BatchesChecked) -> None:
+    """Print what the bits of a row depend on."""
+    say(f"{'no difference found' if answer.invariant else 'violated'}: batch-invariance of {answer.name}")
+    say_wrapped(f"{answer.formats}, k = {answer.k}, n = {answer.n}, 1 to {answer.most} rows, {answer.runs} runs", "  ")
+    say_wrapped("deterministic" if answer.deterministic else "not deterministic: a run again gives other bits", "  ")
+    if answer.changes:
+        say_wrapped(f"the bits of a row change at M = {', '.join(map(str, answer.changes))}", "  ")
+    if (x := answer.witness) is not None:
+        say_wrapped(f"M = {x.m}, {x.how}: d[{x.row}, {x.column}] = {x.other}, and {x.alone} before", "  ")
+        say_wrapped(",".join(x.a), "  a = ")
+        say_wrapped(",".join(x.b), "  b = ")
 
 
 def plans_checked(done: PlanCheck) -> PlansChecked:

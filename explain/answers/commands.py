@@ -33,7 +33,11 @@ ANSWERS: dict[str, Any] = {
     "evidence": listings.EvidenceAnswer | listings.Decisions,
     "gemm run": products.AlgorithmRun | products.PlanRun,
     "gemm compare": products.ErrorsCompared | products.PlansCompared,
-    "gemm check": products.Questions | products.GemmChecked | products.PlansChecked | products.SlicesChecked,
+    "gemm check": products.Questions
+    | products.GemmChecked
+    | products.PlansChecked
+    | products.BatchesChecked
+    | products.SlicesChecked,
     "gemm error": listings.ErrorsAnswer,
     "gemm identify": listings.KernelAnswer,
     "tolerance": listings.ToleranceAnswer,

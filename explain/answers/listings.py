@@ -578,6 +578,20 @@ class Statistical(Answer):
     distribution: Annotated[str, Means("how operands are drawn")]
 
 
+class OfData(Answer):
+    """Absolute errors of dot products of some data, with c = 0."""
+
+    data: Annotated[str, Means("how operands are drawn")]
+    a: Annotated[float, Means("largest magnitude of an element of a")]
+    b: Annotated[float, Means("largest magnitude of an element of b")]
+    sums: Annotated[float | None, Means("largest sum of the products so far; null if the bound does not use it")]
+    atol: Annotated[float | None, Means("proved bound of the error of all operands within these limits; null if none")]
+    elements: Annotated[float | None, Means("largest proved bound of the products that were drawn; null if none")]
+    quantile: Annotated[Statistical, Means("a quantile of the absolute error")]
+    largest: Annotated[float | None, Means("largest error found; null if some result is not finite")]
+    pytest: Annotated[str, Means("the assertion of a test")]
+
+
 class CaughtFault(Answer):
     """How soon the tolerance notices a fault."""
 
@@ -606,6 +620,7 @@ class ToleranceAnswer(Answer):
         TwoNumbers | NoTwoNumbers | Absent, Means("with --two-numbers: the tolerance as rtol and atol")
     ] = ABSENT
     statistical: Annotated[Statistical | Absent, Means("with --statistical: what random operands show")] = ABSENT
+    of_data: Annotated[OfData | Absent, Means("with --data: the tolerance of these data")] = ABSENT
     mutants: Annotated[
         list[CaughtFault] | Absent, Means("with --mutants: faults, and how soon the tolerance notices them")
     ] = ABSENT

@@ -130,6 +130,35 @@ class PlansChecked(Answer):
     assumed: Assumed
 
 
+class BatchDifferenceFound(Answer):
+    """An element whose bits depend on the batch."""
+
+    m: Annotated[int, Means("rows of the batch")]
+    how: Annotated[str, Means("what was different")]
+    row: Annotated[int, Means("row of d")]
+    column: Annotated[int, Means("column of d")]
+    a: Annotated[list[str], Means("the row of a, as patterns")]
+    b: Annotated[list[str], Means("the column of b, as patterns")]
+    alone: Annotated[str, Means("its pattern alone, or in the run before")]
+    other: Annotated[str, Means("its pattern in this run")]
+
+
+class BatchesChecked(Answer):
+    """What the bits of a row of a kernel depend on, as far as runs show."""
+
+    question: Annotated[Literal["batch-invariance"], Means("name of the question")]
+    name: Annotated[str, Means("the kernel as it is spelled")]
+    formats: Annotated[str, Means("formats of d, a and b")]
+    k: Length
+    n: Annotated[int, Means("columns")]
+    most: Annotated[int, Means("rows of the largest batch")]
+    runs: Annotated[int, Means("products that were run")]
+    invariant: Annotated[bool, Means("whether no difference was found")]
+    deterministic: Annotated[bool, Means("whether each run again gave the same bits")]
+    changes: Annotated[list[int], Means("numbers of rows at which the bits of a row become others")]
+    witness: Annotated[BatchDifferenceFound | None, Means("an element that differs; null if none was found")]
+
+
 class SlicesChecked(Answer):
     """How long the exact sums of slices are on units."""
 

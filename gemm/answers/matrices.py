@@ -70,6 +70,7 @@ DISTRIBUTIONS: dict[str, Distribution] = {
     )
 }
 
+_NUMBERS = re.compile(r"(normal|uniform)\(([^,()]+),([^,()]+)\)")
 _RANGES = re.compile(r"exponents=(-?\d+)\.\.(-?\d+)(?:,(-?\d+)\.\.(-?\d+))?")
 
 
@@ -77,9 +78,20 @@ def find_distribution(text: str) -> Distribution:
     """Return the distribution of a name, or of ``exponents=LO..HI[,LO..HI]``. Raises InputError."""
     if text in DISTRIBUTIONS:
         return DISTRIBUTIONS[text]
+    if text.endswith(".npy"):
+        return _of_file(text)
+    if numbers := _NUMBERS.fullmatch(text):
+        return _of_numbers(text, *numbers.groups())
     found = _RANGES.fullmatch(text)
     if found is None:
-        known = [*DISTRIBUTIONS, "exponents=LO..HI", "exponents=LO..HI,LO..HI (for A, for B)"]
+        known = [
+            *DISTRIBUTIONS,
+            "normal(MEAN,DEVIATION)",
+            "uniform(LO,HI)",
+            "FILE.npy",
+            "exponents=LO..HI",
+            "exponents=LO..HI,LO..HI (for A, for B)",
+        ]
         raise InputError(
             f"unknown distribution {text!r}: one of {', '.join(known)}{did_you_mean(text, list(DISTRIBUTIONS))}"
         )
@@ -93,3 +105,33 @@ def find_distribution(text: str) -> Distribution:
             )
     sizes = Fraction(2) ** (high + 1), Fraction(2) ** (other[1] + 1)
     return Distribution(text, f"uniform {text}", _exponents(low, high), _exponents(*other), sizes)
+
+
+def _of_numbers(text: str, kind: str, first: str, second: str) -> Distribution:
+    """Return ``normal(MEAN,DEVIATION)`` or ``uniform(LO,HI)``. Raises InputError."""
+    try:
+        x, y = float(first), float(second)
+    except ValueError:
+        raise InputError(f"{text!r}: two numbers are needed, such as {kind}(0,1)") from None
+    most = float(OPERANDS.largest)
+    if not (abs(x) <= most and abs(y) <= most) or (y <= 0 if kind == "normal" else y <= x):
+        raise InputError(f"{text!r}: {'a deviation above 0' if kind == 'normal' else 'LO < HI'} of fp32 is needed")
+    if kind == "normal":
+        return _both(text, text, lambda shape, rng: from_float64(OPERANDS, rng.normal(x, y, shape)), None)
+    size = Fraction(max(abs(x), abs(y)))
+    draw: Draw = lambda shape, rng: from_float64(OPERANDS, rng.uniform(x, y, shape))  # noqa: E731
+    return Distribution(text, text, draw, draw, (size, size))
+
+
+def _of_file(text: str) -> Distribution:
+    """Return numbers of a file of NumPy, each drawn as often as any other. Raises InputError."""
+    try:
+        held = np.load(text, allow_pickle=False)
+        numbers = np.asarray(held).astype(np.float64).ravel()
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError(f"{text}: cannot be read as an array of numbers: {error}") from error
+    if not numbers.size or not np.isfinite(numbers).all():
+        raise InputError(f"{text}: an array of finite numbers is needed")
+    return _both(
+        text, f"numbers of {text}", lambda shape, rng: from_float64(OPERANDS, rng.choice(numbers, shape)), None
+    )

@@ -44,7 +44,7 @@ _FEWEST_PARTS, _MANY_PARTS, _MOST_PARTS = 4, 128, 32
 _BOUNDED = 1 << 25
 """Elements are bounded about so often: few elements in up to _MANY_PARTS parts along k, many in _FEWEST_PARTS."""
 _CUT_ONE_BY_ONE = 1 << 26
-"""Products of at most so many are cut one by one, as the unit cuts them."""
+"""The most products that are cut one by one, as the unit cuts them."""
 _FEW_BITS = 7
 """By how much F exceeds the fraction bits of products of which many lose nothing."""
 _MOST_STEPS = 1 << 10

@@ -67,7 +67,12 @@ def measured_quantile(
     require_measurable(p, distribution, confidence, samples)
     if not isinstance(seed, int) or seed < 0:
         raise InputError(f"seed = {seed!r}: an integer from 0 on is needed")
-    errors = np.sort(relative_errors(plan, k, distribution, samples, seed))
+    return quantile_of(relative_errors(plan, k, distribution, samples, seed), p, confidence, distribution)
+
+
+def quantile_of(errors: Floats, p: float, confidence: float, distribution: str) -> Quantile:
+    """Return the quantile of errors that were measured."""
+    errors, samples = np.sort(errors), len(errors)
     low, high = ranks(samples, p, confidence)
     at = min(max(int(np.ceil(p * samples)), 1), samples)
     return Quantile(
@@ -94,24 +99,31 @@ def require_measurable(p: float, distribution: str, confidence: float, samples: 
 
 
 def relative_errors(plan: Plan, k: int, distribution: str, samples: int, seed: int) -> Floats:
-    """Return ``|d - exact| / (|c| + sum |a||b|)`` of independent dot products; c is zero.
+    """Return ``|d - exact| / (|c| + sum |a||b|)`` of independent dot products, as ``row_errors`` measures them."""
+    error, size = row_errors(plan, k, distribution, samples, seed)
+    known = (size > 0) & np.isfinite(error)  # where an operand is infinite, so are both
+    relative: Floats = np.divide(error, size, out=np.where(error > 0, inf, 0.0), where=known)
+    return relative
 
-    It is infinite where d is not finite. The exact sum is computed in float64, whose error is below one part in 2**40
-    of the divisor. Raises InputError where that is not so.
+
+def row_errors(plan: Plan, k: int, distribution: str, samples: int, seed: int) -> tuple[Floats, Floats]:
+    """Return ``|d - exact|`` and ``sum |a||b|`` of independent dot products; c is zero.
+
+    The error is infinite where d is not finite. The exact sum is computed in float64, whose error is below one part in
+    2**40 of the sum of magnitudes. Raises InputError where that is not so.
     """
     a_format, b_format, _, d_format = plan.formats
     if d_format.is_integer or a_format.precision > 24 or b_format.precision > 24:
         raise InputError(f"{plan.name}: statistical tolerances are of units of up to 24 bits of precision")
     if plan.scales_sum:
         raise InputError(f"{plan.name}: statistical tolerances are of plans that multiply no sum with a factor")
-    rng, found = np.random.default_rng([seed, k]), []
-    left = samples
+    rng, found, left = np.random.default_rng([seed, k]), [], samples
     while left:
         count = min(left, max(_AT_ONCE // k, 1))
-        batch = draw_rows(plan, count, k, distribution, rng)
-        found.append(_errors(plan, batch))
+        found.append(_errors(plan, draw_rows(plan, count, k, distribution, rng)))
         left -= count
-    return np.concatenate(found)
+    errors, sizes = zip(*found, strict=True)
+    return np.concatenate(errors), np.concatenate(sizes)
 
 
 def draw_rows(plan: Plan, count: int, k: int, distribution: str, rng: np.random.Generator) -> OperandBatch:
@@ -132,7 +144,7 @@ def draw_operand(
     return from_float64(fmt, draw(shape, rng).view(np.float32).astype(np.float64)), fmt
 
 
-def _errors(plan: Plan, batch: OperandBatch) -> Floats:
+def _errors(plan: Plan, batch: OperandBatch) -> tuple[Floats, Floats]:
     a_format, b_format, _, d_format = plan.formats
     a, b = values_of(batch.a, a_format), values_of(batch.b, b_format)
     d = values_of(rows(plan.schedule(batch.k), batch), d_format)
@@ -140,10 +152,7 @@ def _errors(plan: Plan, batch: OperandBatch) -> Floats:
         products = a * b
         exact, size = products.sum(axis=1), np.abs(products).sum(axis=1)
         error = np.abs(d - exact)
-    error = np.where(np.isfinite(error), error, inf)
-    known = (size > 0) & np.isfinite(error)  # where an operand is infinite, so are both
-    relative: Floats = np.divide(error, size, out=np.where(error > 0, inf, 0.0), where=known)
-    return relative
+    return np.where(np.isfinite(error), error, inf), size
 
 
 def ranks(samples: int, p: float, confidence: float) -> tuple[int, int]:

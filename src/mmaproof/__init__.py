@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from mmaproof.gemm.tolerances.tolerance import Tolerance, tolerance
     from mmaproof.generators.identify.identification import identify
     from mmaproof.generators.identify.outcome import Identification
+    from mmaproof.hardware_replay.batches import BatchCheck, check_batch_invariance
     from mmaproof.hardware_replay.emulation import dot, matmul
     from mmaproof.hardware_replay.recordings import read_recording
     from mmaproof.hardware_replay.replay import replay
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "Algorithm": "gemm.programs.algorithm",
+    "BatchCheck": "hardware_replay.batches",
     "Budget": "verification.search",
     "Certify": "smt.solving.certify",
     "Check": "verification.check",
@@ -91,6 +93,7 @@ _HOME = {
     "assert_gemm": "gemm.tolerances.assertion",
     "check": "verification.check",
     "check_algorithm": "gemm.tolerances.check",
+    "check_batch_invariance": "hardware_replay.batches",
     "compare": "verification.compare",
     "compare_errors": "gemm.answers.compare",
     "compare_plans": "gemm.answers.compare",
@@ -134,6 +137,7 @@ _HOME = {
 __all__ = [
     "FORMATS",
     "Algorithm",
+    "BatchCheck",
     "Budget",
     "Certify",
     "Check",
@@ -164,6 +168,7 @@ __all__ = [
     "assert_gemm",
     "check",
     "check_algorithm",
+    "check_batch_invariance",
     "compare",
     "compare_errors",
     "compare_plans",

@@ -18,8 +18,22 @@ def test_a_person_reads_what_is_proved_and_two_numbers(run):
     assert (status, err) == (0, "")
     assert out.splitlines()[0] == "hopper/wgmma.m64n8k32.f32.e4m3.e4m3, k = 64"
     assert "32 products lose less than 33 * 2^-13 2^max(p, e(G)) + 1 * 2^-13 2^e(G)" in out
-    assert "5 lemmas proved by bitwuzla" in " ".join(out.split())
+    assert "6 lemmas proved by bitwuzla" in " ".join(out.split())
     assert "rtol = 0, atol = " in out
+
+
+def test_the_line_of_data_comes_first(run):
+    options = ("--data", "normal(0,1)", "--samples", 4000, "--no-store")
+    status, out, err = run("tolerance", FP8, "--k", 64, *options)
+    assert (status, err) == (0, "")
+    first, second, *_ = out.splitlines()
+    for part in ("atol = ", "is proved for |a| <= ", "|sums so far| <= ", "(95 % confidence)", "largest: "):
+        assert part in first
+    assert 'assert_gemm(d, a, b, plan="hopper/wgmma.m64n8k32.f32.e4m3.e4m3", strength="proved")' in first
+    assert second == "hopper/wgmma.m64n8k32.f32.e4m3.e4m3, k = 64"
+    record = only_json(run("tolerance", FP8, "--k", 64, *options, "--json")[1])["of_data"]
+    assert record["largest"] <= record["elements"] <= record["atol"]
+    assert record["quantile"]["samples"] == 4000
 
 
 def test_a_program_reads_the_same(run):
