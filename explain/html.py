@@ -43,7 +43,7 @@ STYLE = (
     + f"{_BOLD}{{font-weight:bold}}"
     + """
 .mmaproof figure{margin:0 0 1em}
-.mp-scroll{overflow-x:auto;max-width:100%}
+.mp-scroll{overflow-x:auto;max-width:100%;position:relative}
 .mp-scroll:focus-visible{outline:2px solid var(--mp-value)}
 .mmaproof table.mp-bits{border-collapse:collapse;border:0;margin:.3em 0;width:auto;table-layout:auto;display:table}
 .mmaproof .mp-bits :is(th,td,tr){border:0;padding:0;background:none;font-weight:normal;text-align:left;

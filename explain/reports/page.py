@@ -41,6 +41,7 @@ dl{display:grid;grid-template-columns:max-content 1fr;gap:.15em 1em}dt{color:var
 details{margin:.3em 0}summary{cursor:pointer}
 details>:not(summary){margin-left:1rem}
 :is(a,button,summary):focus-visible{outline:2px solid var(--mp-value);outline-offset:2px}
+h1,h2,h3,h4{overflow-wrap:anywhere}
 code{font-size:13px;overflow-wrap:anywhere}
 @media print{body{max-width:none;padding:0}.mp-table{overflow:visible}}
 """

@@ -384,8 +384,8 @@ def draw_errors(axes: Axes, points: Sequence[Point]) -> None:
             if line:
                 axes.loglog(*zip(*line, strict=True), style, color=colour, label=label, markersize=4, linewidth=1)
     axes.set_xscale("log", base=2)
-    axes.set_xlabel("N = K")
-    axes.set_ylabel("largest error")
+    axes.set_xlabel("N = K (elements of a dot product)")
+    axes.set_ylabel("largest |d - reference| (in units of d)")
     axes.grid(linewidth=0.3)
     if axes.get_legend_handles_labels()[0]:
         axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))  # beside the points, not on them

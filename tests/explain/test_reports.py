@@ -56,7 +56,7 @@ NET = {
 }
 KINDS: dict[str, dict[str, Any]] = {
     "compare": COMPARED,
-    "run": {**RUN, "k": 8, "open_points": RESTS_ON, "assumed": []},
+    "run": {**RUN, "k": 8, "number": "1.0", "open_points": RESTS_ON, "assumed": []},
     "check": {
         **{k: v for k, v in COMPARED.items() if k not in ("designs", "witness")},
         "verdict": "violated",

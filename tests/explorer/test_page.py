@@ -380,6 +380,16 @@ def test_it_fits_in_360_pixels(page: Any) -> None:
     answered(page, lambda: resize(page, 1000, 900))
 
 
+def test_a_page_of_an_answer_fits_in_390_pixels(tmp_path: Path) -> None:
+    units = ["volta/f32.f16.f16.f32", "turing/f32.f16.f16.f32"]
+    assert main(["compare", *units, "--html", str(tmp_path / "c.html"), "--no-store"]) == 1
+    with browser() as driver:
+        driver.get(address_of(tmp_path / "c.html"))
+        resize(driver, 390, 900)
+        assert driver.execute_script("return document.documentElement.scrollWidth") <= 390
+        assert complaints(driver) == []
+
+
 def test_a_report_opens_from_a_file_and_is_sorted(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     names = ["volta/f32.f16.f16.f32", "turing/f32.f16.f16.f32"]
     assert main(["matrix", *names, "--json", "--jobs", "1"]) == 0
