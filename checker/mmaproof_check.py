@@ -28,6 +28,7 @@ INDICES = re.compile("[0-9]{1,4}( [0-9]{1,4})?", re.ASCII)
 INDEXED = {"extract": 2, "zero_extend": 1, "sign_extend": 1}
 ATOM = r"(?![\d@.])[\w~!@$%^&*+=<>.?/-]+|\|(?!#|\d*\|)[^|\\]*\||#b[01]+|#x[\da-fA-F]+|0|[1-9]\d*"
 TOKEN = re.compile(rf"[ \n]+|;[^\n]*|(?P<token>[()]|(?:{ATOM})(?=[ \n();]|\Z))|(?P<odd>.)", re.ASCII)
+SHAPES = {("xor", 2), ("ite", 3), ("and", 2)}  # gates that a proof about adders adds: kind, number of inputs
 TRUE, FALSE = 1, -1
 
 
@@ -317,7 +318,7 @@ CIRCUITS = {  # the word of each operator: of gates, indices and the words of it
 
 
 def translated(terms, roots, values=None):
-    """Return the gates, the word of each root, and that of each symbol: ``values`` has them where they are given."""
+    """Return the gates, the word of each term, and that of each symbol: ``values`` has them where they are given."""
     g, words, symbols = Gates(), {}, {}
     for x in terms.ordered(roots):
         operator, indices, operands, width = terms.rows[x]
@@ -329,7 +330,7 @@ def translated(terms, roots, values=None):
             words[x] = [TRUE if value >> i & 1 else FALSE for i in range(max(width, 1))]
         else:
             words[x] = CIRCUITS[operator](g, indices, *(words[y] for y in operands))
-    return g, [words[x] for x in roots], symbols
+    return g, words, symbols
 
 
 def check_all_values(g, roots, symbols, name):
@@ -352,6 +353,154 @@ def check_all_values(g, roots, symbols, name):
         left = functools.reduce(int.__and__, (of(x) for (x,) in roots))
         require(not left, f"{name}: some values of its symbols satisfy all that it asserts")
     return 1 << len(bits)
+
+
+def product(x, y):
+    """Return the product of two polynomials: products of variables (a set) with their coefficients."""
+    spend("terms", len(x) * len(y))
+    total = {}
+    for p, c in x.items():
+        for q, d in y.items():
+            total[p | q] = total.get(p | q, 0) + c * d
+    return total
+
+
+def plus(x, y, times=1):
+    """Return a polynomial plus a multiple of another one."""
+    return {k: c for k in x.keys() | y.keys() if (c := x.get(k, 0) + times * y.get(k, 0))}
+
+
+def literal(x):
+    """Return a literal as a polynomial."""
+    one = {frozenset({abs(x)} - {TRUE}): 1}
+    return one if x > 0 else plus({frozenset(): 1}, one, -1)
+
+
+def integer(terms, words, x):
+    """Return a polynomial that is a word modulo 2^width, and the least and the largest value that it may have."""
+    operator, indices, operands, _ = terms.rows[x]
+    if operator == "const":
+        return plus({}, {frozenset(): indices[0]}), indices[0], indices[0]
+    if operator in ("bvadd", "bvsub", "bvmul", "bvneg", "concat", *INDEXED) and indices[1:] in ((), (0,)):
+        parts = [integer(terms, words, y) for y in operands]
+        (p, a, b), (q, c, d), top = parts[0], parts[-1], 1 << terms.rows[operands[-1]][3] - 1
+        least = -top if operator == "sign_extend" else 0
+        match operator:
+            case "bvadd":
+                return plus(p, q), a + c, b + d
+            case "bvsub":
+                return plus(p, q, -1), a - d, b - c
+            case "bvneg":
+                return plus({}, p, -1), -b, -a
+            case "bvmul":
+                ends = [a * c, a * d, b * c, b * d]
+                return product(p, q), min(ends), max(ends)
+            case "concat" if c >= 0 and d < 2 * top:
+                return plus(q, p, 2 * top), 2 * top * a + c, 2 * top * b + d
+            case "extract":
+                return parts[0]
+            case "zero_extend" | "sign_extend" if least <= a and b < least + 2 * top:
+                return parts[0]
+    signed = operator == "sign_extend"
+    p, word = {}, words[operands[0] if signed else x]
+    for i, bit in enumerate(word):
+        spend("terms", len(p) + 1)
+        p = plus(p, literal(bit), 1 << i)
+    half = 1 << len(word) - 1
+    return (plus(p, literal(word[-1]), -2 * half), -half, half - 1) if signed else (p, 0, 2 * half - 1)
+
+
+def gates_below(made, roots, known):
+    """Return the gates from which variables are computed, down to those that are known, each after its inputs."""
+    pending, cone = list(roots), set()
+    while pending:
+        x = pending.pop()
+        if x not in known and x not in cone:
+            require(x in made, f"variable {x} is no gate, and it is not given", NotABundle)
+            cone.add(x)
+            pending += map(abs, made[x][1:])
+    return sorted(cone)
+
+
+def adds_up(made, inputs, lemma, used):
+    """Return whether literals add up to zero for all values of some inputs for which others do."""
+    require(len(inputs) <= AT_ONCE and FALSE not in inputs, "a lemma about adders has too many inputs", NotABundle)
+    every = (1 << (1 << len(inputs))) - 1
+    values = {abs(x): every // ((1 << (1 << i)) + 1) << (1 << i) for i, x in enumerate(inputs)} | {TRUE: every}
+    of = lambda x: values[x] if x > 0 else values[-x] ^ every
+    cone = gates_below(made, {abs(x) for y in (lemma, *used) for _, x in y}, values)
+    spend("evaluations of gates", len(cone) + 1 << len(inputs))
+    for z in cone:
+        x, y, *others = map(of, made[z][1:])
+        value = x ^ y if made[z][0] == "xor" else functools.reduce(int.__and__, others, x & y)
+        values[z] = x & y | (x ^ every) & others[0] if made[z][0] == "ite" else value
+    left = every
+    for k, y in enumerate((*used, lemma)):
+        totals = {0: every}  # a sum: the assignments that have it
+        for weight, x in y:
+            spend("bit operations", len(totals))
+            found = {}
+            for total, rows in totals.items():
+                found[total + weight] = found.get(total + weight, 0) | rows & of(x)
+                found[total] = found.get(total, 0) | rows & (of(x) ^ every)
+            totals = found
+        left &= totals.get(0, 0) if k < len(used) else totals.get(0, 0) ^ every
+    return not left
+
+
+def check_sums(terms, g, words, root, proof):  # noqa: PLR0912
+    """Raise Rejected unless a proof about adders says that two words do not differ. Return the number of its lemmas."""
+    operator, _, operands, _ = terms.rows[root]
+    equation = terms.rows[operands[0]] if operator == "not" else terms.rows[root]
+    modulus = 1 << terms.rows[equation[2][0]][3] if equation[0] == "=" else 0
+    require(operator == "not" and modulus > 2, "the last assertion is not that two words differ")
+    (x, *_), (y, *_) = (integer(terms, words, z) for z in equation[2])
+    left, lemmas = plus(x, y, -1), []
+    is_literal = lambda x: type(x) is int and 0 < abs(x) <= g.variables
+    form = all(isinstance(proof.get(key), list) for key in ("gates", "lemmas", "order"))
+    require(form, "a proof about adders has gates, lemmas and an order", NotABundle)
+    for gate in proof["gates"]:
+        match gate:
+            case [str(kind), *inputs] if all(map(is_literal, inputs)) and (kind, len(inputs)) in SHAPES:
+                spend("inputs of gates", len(inputs))
+                g.all_of(inputs) if kind == "and" else g.xor(*inputs) if kind == "xor" else g.ite(*inputs)
+            case _:
+                raise NotABundle(f"{str(gate)[:60]} is not a gate")
+    made = {z: key for key, z in g.made.items()}
+    for lemma in proof["lemmas"]:
+        match lemma:
+            case [[*inputs], [*using], [*total]]:
+                fits = all(isinstance(z, list) and [*map(type, z)] == [int, int] and is_literal(z[1]) for z in total)
+                fits = fits and all(map(is_literal, inputs)) and all(map(range(len(lemmas)).__contains__, using))
+                require(fits, f"{str(lemma)[:60]} is not about literals and lemmas before it", NotABundle)
+                right = adds_up(made, inputs, total, [lemmas[i] for i in using])
+                require(right, f"{str(total)[:60]} do not add up to zero")
+                lemmas.append(total)
+            case _:
+                raise NotABundle(f"{str(lemma)[:60]} is not a lemma about adders")
+    require(all(map(range(len(lemmas)).__contains__, proof["order"])), "an order is of lemmas", NotABundle)
+    for (weight, first), *others in (lemmas[i] for i in proof["order"]):
+        spend("terms", len(others) + 1)
+        times = left.get(frozenset({abs(first)}), 0) * (weight if first > 0 else -weight)
+        for w, x in ((weight, first), *others):
+            for k, c in literal(x).items():
+                left[k] = (left.get(k, 0) - times * w * c) % modulus
+    left = {k: c for k, c in left.items() if c % modulus}
+    given = {x: literal(x) for x in range(1, g.variables + 1) if x not in made}
+    of = lambda x: given[x] if x > 0 else plus({frozenset(): 1}, given[-x], -1)
+    for z in gates_below(made, {x for k in left for x in k}, given):
+        x, y, *others = map(of, made[z][1:])
+        both = functools.reduce(product, others if made[z][0] == "and" else (), product(x, y))
+        if made[z][0] == "ite":  # c x + (1 - c) y
+            both = plus(both, plus(others[0], product(x, others[0]), -1))
+        p = plus(plus(x, y), both, -2) if made[z][0] == "xor" else both
+        given[z] = {k: c % modulus for k, c in p.items() if c % modulus}
+    total = {}
+    for k, c in left.items():
+        for p, d in functools.reduce(product, (given[x] for x in k), {frozenset(): c}).items():
+            total[p] = (total.get(p, 0) + d) % modulus
+    require(not any(total.values()), "what adders leave of two words is not equal")
+    return len(lemmas)
 
 
 def check_lrat(clauses, text, name):
@@ -491,7 +640,14 @@ class Lemma:
         self.terms = Terms()
         self.script = Script(bundle.text(script), script, self.terms)
         require(self.script.asserted, f"{script} asserts nothing", NotABundle)
-        g, roots, symbols = translated(self.terms, self.script.asserted)
+        g, words, symbols = translated(self.terms, self.script.asserted)
+        roots = [words[x] for x in self.script.asserted]
+        if f"lemmas/{name}.sums.json" in bundle.hashes:
+            count = check_sums(
+                self.terms, g, words, self.script.asserted[-1], bundle.object(f"lemmas/{name}.sums.json")
+            )
+            print(f"lemma {name}: {count} lemmas about adders")
+            return
         if f"lemmas/{name}.cnf" not in bundle.hashes:
             print(f"lemma {name}: {check_all_values(g, roots, symbols, script)} values of its symbols")
             return
@@ -551,7 +707,8 @@ def check_met(terms, claim, met):
     if assumed:
         widths = {x: max(terms.rows[y][3], 1) for x, y in claim.symbols.items()}
         given = isinstance(met, dict) and all(type(met.get(x)) is int and not met[x] >> w for x, w in widths.items())
-        right = given and translated(terms, assumed, met)[1] == [[TRUE]] * len(assumed)
+        words = translated(terms, assumed, met)[1] if given else {}
+        right = given and all(words[x] == [TRUE] for x in assumed)
         require(right, "composition.json: the values given do not meet the preconditions")
     print(f"claim.smt2: {len(claim.symbols)} operands, {'preconditions met' if assumed else 'no precondition'}")
 

@@ -15,6 +15,7 @@ about an algorithm (``AlgorithmVerdict``). To decide is to find a verdict. ``dec
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -30,10 +31,11 @@ from mmaproof.properties.property import Joined, LemmaVerdict, Proof, QuestionVe
 from mmaproof.properties.question import Question
 from mmaproof.properties.same_alignment import alignment_lemmas
 from mmaproof.smt.bundles.aligned_alike_steps import differ_in_alignment
+from mmaproof.smt.proving.adders import adder_lemmas, by_sums
 from mmaproof.smt.proving.asked import Lemmas
 from mmaproof.smt.proving.decide import Statement, decide
 from mmaproof.smt.proving.exhaustion import small_ones_first
-from mmaproof.smt.proving.kernel import Theorem
+from mmaproof.smt.proving.kernel import NotComposedError, Theorem
 from mmaproof.smt.proving.lemma import Formula
 from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
 from mmaproof.smt.solving.portfolio import Overtaken, Rival
@@ -458,6 +460,23 @@ def distances(case: Case) -> QuestionVerdict | None:
     return None
 
 
+def adders(case: Case) -> QuestionVerdict | None:
+    """Prove that a netlist of integers adds up the products of a design, by lemmas about its adders."""
+    pair = netlist_and_model(case.question)
+    if pair is None or not pair[1].d_format.is_integer:
+        return None
+    began, whole = worked(), case.question.formula
+    theorem: Theorem | None = None
+    with suppress(NotComposedError):
+        theorem = whole.in_one_piece(by_sums)
+    seconds = worked() - began
+    case.limits = case.limits.after(seconds, "lemmas about adders")
+    if theorem is None:
+        return None
+    lemma = LemmaVerdict(Status.PROVED, seconds, solver=adder_lemmas(), name="the sum of its adders")
+    return case.implied([lemma], case.limits, theorem)
+
+
 def nets(case: Case) -> QuestionVerdict | None:
     """Prove net by net that a user netlist computes a design."""
     pair = netlist_and_model(case.question)
@@ -519,6 +538,7 @@ STRATEGIES: tuple[Strategy, ...] = (
     other_questions,
     one_moment,
     single_product,
+    adders,
     first_cubes,
     distances,
     nets,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
+from mmaproof.smt.proving.adders import BY_SUMS, prove_sums
 from mmaproof.smt.proving.exhaustion import MOST_BITS, try_all_values
 from mmaproof.smt.proving.kernel import Stated, up_to_names
 from mmaproof.smt.solving.cnf import Asserted, encode_all
@@ -12,6 +14,7 @@ from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
 from mmaproof.smt.solving.lrat import Refutation
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.refuting import NotRefutedError, Refuter
+from mmaproof.smt.solving.sums import SumProof
 from mmaproof.smt.solving.verdict import Outcome
 from mmaproof.smt.solving.work import worked
 
@@ -30,9 +33,9 @@ class Refutations:
     refuter: Refuter
     limits: Limits
     _started: float = field(default_factory=worked)
-    _known: dict[str, Refutation] = field(default_factory=dict)
+    _known: dict[str, Refutation | SumProof] = field(default_factory=dict)
 
-    def of(self, query: Query, seconds: float | None = None) -> tuple[Asserted, Refutation]:
+    def of(self, query: Query, seconds: float | None = None) -> tuple[Asserted, Refutation | SumProof]:
         """Return the clauses of a conjunction, and their refutation.
 
         Raises NotRefutedError if there is none within the limits (and within N ``seconds``).
@@ -51,10 +54,17 @@ class Refutations:
     def refute(self, stated: Stated, seconds: float | None) -> str:
         """Refute a leaf, as the kernel asks for it. Return who did. Raises NotRefutedError."""
         _, found = self.of(stated.query, seconds)
+        if isinstance(found, SumProof):
+            return BY_SUMS
         return "all values of its symbols" if found is TRIED else "a clausal proof"
 
-    def _refuted(self, query: Query, encoded: Asserted, limits: Limits) -> Refutation:
-        """Return the refutation that a SAT solver finds, or ``TRIED`` where that takes long and all values are few."""
+    def _refuted(self, query: Query, encoded: Asserted, limits: Limits) -> Refutation | SumProof:
+        """Return lemmas about adders where products are added, else the refutation that a SAT solver finds.
+
+        It is ``TRIED`` where that takes long and all values are few.
+        """
+        with suppress(NotRefutedError):
+            return prove_sums(query)
         read = {abs(x) for clause in encoded.clauses for x in clause}
         few = sum(abs(x) in read for word in encoded.symbols.values() for x in word) <= MOST_BITS
         started = worked()

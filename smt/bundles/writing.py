@@ -14,6 +14,7 @@ from mmaproof.smt.solving.lrat import Refutation
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.refuting import NotRefutedError
 from mmaproof.smt.solving.smtlib import plain, quoted, to_smtlib
+from mmaproof.smt.solving.sums import SumProof
 
 FORM = "mmaproof-bundle-1"
 
@@ -65,6 +66,10 @@ def _lemma_files(name: str, lemma: Leaf, refutations: Refutations) -> dict[str, 
     script = f"; {plain(lemma.stated.why)}\n{lemma_script(lemma.stated.query.symbols, lemma.stated.all)}"
     if refuted is TRIED:
         return {f"lemmas/{name}.smt2": script}
+    if isinstance(refuted, SumProof):
+        proof = {"gates": refuted.gates, "lemmas": [(x.inputs, x.using, x.sum) for x in refuted.lemmas]}
+        text = json.dumps(proof | {"order": refuted.order}, separators=(",", ":"))
+        return {f"lemmas/{name}.smt2": script, f"lemmas/{name}.sums.json": text + "\n"}
     variables = {_bare(symbol): list(word) for symbol, word in encoded.symbols.items()}
     return {
         f"lemmas/{name}.smt2": script,

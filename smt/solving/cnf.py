@@ -68,18 +68,18 @@ def encode_all(query: Query) -> Asserted:
     if last.operator != "and":
         raise ValueError(f"the query is not a conjunction, its operator is {last.operator!r}")
     gates = Gates()
-    words, symbols = _words_of(nodes, gates)
+    words, symbols = words_of(nodes, gates)
     return Asserted(gates.variables, [*gates.clauses, *(list(words[x]) for x in last.operands)], symbols)
 
 
 def circuit_of(query: Query, gates: Gates) -> tuple[int, Mapping[str, Word]]:
     """Build the circuit of a query from gates. Return the literal of the query, and those of each symbol."""
-    words, symbols = _words_of(query.nodes, gates)
+    words, symbols = words_of(query.nodes, gates)
     (root,) = words[-1]
     return root, symbols
 
 
-def _words_of(nodes: Sequence[Node], gates: Gates) -> tuple[list[Word], dict[str, Word]]:
+def words_of(nodes: Sequence[Node], gates: Gates) -> tuple[list[Word], dict[str, Word]]:
     """Build the circuit of nodes, each after its operands. Return the word of each, and of each symbol."""
     words: list[Word] = []
     symbols: dict[str, Word] = {}

@@ -1,0 +1,124 @@
+"""Sums of products of every architecture are proved by lemmas about their adders, and faulty ones are not."""
+
+import json
+import random
+import sys
+from dataclasses import replace
+
+import pytest
+from pysmt.fnode import FNode
+from support.integer_datapaths import ADDERS, Datapath, Netlist
+
+sys.path.insert(0, "checker")
+
+from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.environment import default_environment
+from mmaproof.smt.proving.adders import prove_sums
+from mmaproof.smt.solving.query import Query
+from mmaproof.smt.solving.refuting import NotRefutedError
+from mmaproof.smt.solving.sums import EqualSums, SumLemma, SumProof
+
+SMALL = Datapath("simple", "dadda", "kogge-stone", 4, signed=False)
+
+
+def counterexamples(unit: Datapath, netlist: Netlist) -> FNode:
+    algebra = TermAlgebra(default_environment())
+    m = algebra.environment.formula_manager
+    operands = algebra.symbol(f"operands{unit.operand_bits}", unit.operand_bits).data
+    found: FNode = m.Not(m.Equals(unit.model(algebra, operands), netlist.word(algebra, operands)))
+    return found
+
+
+def query_of(unit: Datapath, netlist: Netlist) -> Query:
+    return Query.all_of([counterexamples(unit, netlist)])
+
+
+UNITS = [
+    *(Datapath("simple", "dadda", adder, 8, signed) for adder in ADDERS for signed in (False, True)),
+    Datapath("simple", "dadda", "kogge-stone", 8, count=4, result=32, with_c=True),
+    Datapath("simple", "dadda", "kogge-stone", 16, signed=False),
+]
+
+
+@pytest.mark.few(6)
+@pytest.mark.parametrize("unit", UNITS, ids=str)
+def test_a_unit_is_proved(unit):
+    netlist = unit.netlist()
+    for operands in map(random.Random(0).getrandbits, [unit.operand_bits] * 50):
+        assert netlist.evaluate(operands) == unit.value(operands)
+    prove_sums(query_of(unit, netlist))
+
+
+def test_no_mutant_is_proved_that_computes_something_else():
+    netlist, of, found = SMALL.netlist(), random.Random(1), [0, 0]
+    for _ in range(40):
+        number = of.randrange(2 + SMALL.operand_bits, len(netlist.gates))
+        kind, inputs = netlist.gates[number]
+        mutant = netlist.with_gate(number, ({"and": "or", "or": "xor", "xor": "or", "not": "and"}[kind], inputs))
+        equal = all(mutant.evaluate(x) == SMALL.value(x) for x in range(256))
+        try:
+            prove_sums(query_of(SMALL, mutant))
+            assert equal
+            found[0] += 1
+        except NotRefutedError:
+            found[1] += 1
+    assert found[1] > 20
+
+
+def changed(proof: SumProof, number: int, **of: object) -> SumProof:
+    lemmas = list(proof.lemmas)
+    lemmas[number] = replace(lemmas[number], **of)  # type: ignore[arg-type]
+    return replace(proof, lemmas=tuple(lemmas))
+
+
+def attacks(proof: SumProof) -> dict[str, SumProof]:
+    """Return proofs that are wrong."""
+    number = proof.order[0]
+    (w, x), *others = proof.lemmas[number].sum
+    using = next(i for i, y in enumerate(proof.lemmas) if y.using)
+    return {
+        "a literal is negated": changed(proof, number, sum=((w, -x), *others)),
+        "a weight is another": changed(proof, number, sum=((w, x), (3, others[0][1]), *others[1:])),
+        "a lemma is used before it is there": changed(proof, using, using=(using,)),
+        "nothing is used": changed(proof, using, using=()),
+        "a lemma about the constant": replace(proof, lemmas=(*proof.lemmas, SumLemma((), (), ((1, 1),)))),
+        "no gates are added": replace(proof, gates=()),
+    }
+
+
+ATTACKS = sorted(attacks(SumProof((), (SumLemma((), (0,), ((1, 2), (2, 3))),), (0,))))
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_wrong_proof_is_refused(attack):
+    query = query_of(SMALL, SMALL.netlist())
+    proof = prove_sums(query)
+    EqualSums(query).check(proof)
+    with pytest.raises((NotRefutedError, IndexError)):
+        EqualSums(query).check(attacks(proof)[attack])
+
+
+def as_json(proof: SumProof) -> dict[str, object]:
+    lemmas = [(x.inputs, x.using, x.sum) for x in proof.lemmas]
+    return json.loads(json.dumps({"gates": proof.gates, "lemmas": lemmas, "order": proof.order}))
+
+
+@pytest.mark.parametrize("attack", [None, *ATTACKS])
+def test_the_checker_decides_alike(attack):
+    import mmaproof_check as checker
+
+    from mmaproof.smt.bundles.scripts import lemma_script
+
+    query = query_of(SMALL, SMALL.netlist())
+    proof = prove_sums(query)
+    checker.SPENT.update(dict.fromkeys(checker.LIMITS, 0))
+    terms = checker.Terms()
+    text = lemma_script(query.symbols, (counterexamples(SMALL, SMALL.netlist()),))
+    script = checker.Script(text, "lemma", terms)
+    g, words, _ = checker.translated(terms, script.asserted)
+    given = as_json(proof if attack is None else attacks(proof)[attack])
+    if attack is None:
+        assert checker.check_sums(terms, g, words, script.asserted[-1], given) == len(proof.lemmas)
+    else:
+        with pytest.raises((checker.Rejected, checker.NotABundle)):
+            checker.check_sums(terms, g, words, script.asserted[-1], given)
