@@ -165,6 +165,7 @@ def _of_steps(design: Design, given: Given, start: Floats | None, jobs: int, cal
                 # between its ends, the sum of a part differs from its start by no more than its magnitudes
                 total = back(after if alone else np.minimum(found[rows], (before + own) * outwards)) * outwards
                 total += c
+                cut: _Counted | _Rests | None
                 if one_by_one:
                     cut = _Rests(given.a.magnitudes[rows, part.ks], given.b.magnitudes[part.ks])
                 else:
@@ -194,7 +195,8 @@ def _parts_of(design: Design, given: Given, numbers: _Numbers, loss: StepLoss, c
 def _reached(found: npt.NDArray[Any], partial: npt.NDArray[Any], off: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return at least the magnitudes of sums so far, from those of their terms, and from sums that may be off."""
     near: npt.NDArray[Any] = (np.abs(partial) + off) * partial.dtype.type(_OUTWARDS[partial.dtype])
-    return np.minimum(found, near)
+    reached: npt.NDArray[Any] = np.minimum(found, near)
+    return reached
 
 
 def flushed_products(design: Design, given: Given) -> Floats:
@@ -342,7 +344,8 @@ class _Counted:
         count *= dtype.type(_OUTWARDS[dtype])
         count = np.minimum(count, most)  # a NaN stays one, and infinite bounds come of it
         count *= dtype.type(cut)
-        return count * powers
+        count *= powers
+        return np.asarray(count)
 
 
 @dataclass(frozen=True)
@@ -361,7 +364,8 @@ class _Rests:
         products = self.a.astype(np.float64)[:, :, None] * self.b.astype(np.float64)[None, :, :]
         units = products / unit[:, None, :]
         rests: npt.NDArray[Any] = (units - np.floor(units)).sum(axis=1) * unit * (1 + 2.0**-30)
-        return (np.minimum(rests, most * unit) * (1 + 2.0**-20)).astype(powers.dtype)
+        taken: npt.NDArray[Any] = np.minimum(rests, most * unit) * (1 + 2.0**-20)
+        return taken.astype(powers.dtype)
 
 
 @dataclass(frozen=True)

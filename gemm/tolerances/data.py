@@ -74,7 +74,7 @@ def data_tolerance(
     )
     a, b = (float(x.magnitudes.max()) for x in (given.a, given.b))
     sums = up_to_digits(largest_sum(given, tolerance.unit.step.L)) if _adds_in_turn(tolerance) else None
-    found = (None, None)
+    found: tuple[float | None, float | None] = (None, None)
     if tolerance.proved:
         found = bound_within(tolerance, a, b, sums), float(tolerance.bound_of(given).max())
     quantile = quantile_of(errors, p, confidence, data)

@@ -240,7 +240,9 @@ class Given:
         (rows, columns), own = self.scaled, self.size
         scale = rows.scale * columns.scale
         total, off = signed_product(rows, columns, self.signed, slice(None), own / scale)
-        return np.minimum((np.abs(total) + off).astype(np.float64) * scale * (1 + 2.0**-20), own)
+        near = (np.abs(total) + off).astype(np.float64) * scale * (1 + 2.0**-20)
+        found: Floats = np.minimum(near, own)
+        return found
 
     @cached_property
     def size(self) -> Floats:

@@ -80,16 +80,13 @@ def test_the_bound_of_arrays_is_at_least_the_sum_of_losses_and_hardly_more(kind:
 
 
 def test_a_sum_that_rises_and_falls_within_a_part_is_bounded_there() -> None:
-    """An instruction of two steps: the first one makes a large sum, of which the second one leaves nothing."""
+    """The sum of the first of two steps is larger than each product, and cuts those of the second one."""
     design = find_design("ampere/mma.m16n8k16.f32.bf16.bf16.f32")
     assert design.k == 2 * design.step.L
-    one, large, small = 0x3F80, 0x4B7F, 0x3FFF  # 1, 255 * 2**16, 2 - 2**-7
-    a = np.array([[large] + [one] * 7 + [large ^ 0x8000] + [small] * 7], dtype=np.uint16)
-    b = np.full((16, 1), one, dtype=np.uint16)
-    b[1:8] = 0x3FFF
-    tolerance = Tolerance(Plan(design), 16)
-    row = OperandBatch(a, b.T.copy(), np.zeros(1, dtype=np.uint32))
-    result = measured(tolerance, row, None)
+    a = np.array([[0x3FFF] * 8 + [0x3BFF] * 8], dtype=np.uint16)  # 2 - 2**-7, and 2**-8 times that
+    b = np.array([[0x3F80] * 8 + [0x3FFF] * 8], dtype=np.uint16)
+    row = OperandBatch(a, b, np.zeros(1, dtype=np.uint32))
+    result = measured(Tolerance(Plan(design), 16), row, None)
     assert result is not None
     assert 0.05 < result.part <= 1
 
