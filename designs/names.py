@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError
-from mmaproof.designs.formats import FORMATS
+from mmaproof.designs.formats import ALIASES, FORMATS
 
-_FORMATS = {
-    "fp64": ("f64",),
+_FAMILIES = {
     "double": ("f64",),
-    "fp32": ("f32",),
-    "fp16": ("f16",),
     "half": ("f16",),
-    "bfloat16": ("bf16",),
     "fp8": ("e4m3", "e5m2", "fp8", "bf8"),
     "fp6": ("e3m2", "e2m3"),
     "fp4": ("e2m1",),
@@ -30,7 +26,7 @@ _FORMATS = {
     "mxfp4": ("e2m1",),
     "nvfp4": ("e2m1",),
 }
-"""What formats are called beside the names that instructions have for them"""
+"""What instructions call formats of which people have a name that is not among those of ``find_format``"""
 _SCALES = {"mxfp8": "e8m0", "mxfp6": "e8m0", "mxfp4": "e8m0", "nvfp4": "ue4m3"}
 """Formats that are always block-scaled, and that of their scales"""
 _ANY = "*"
@@ -84,17 +80,23 @@ def fitting(designs: Iterable[Design], words: Sequence[str]) -> list[Design]:
     If there are none, words are what people call formats, and a single one is the format of a and of b.
     """
     held = list(designs)
-    named = [x for x in words if x in _FORMATS or any(x in (d.a_format.isa_name, d.a_format.name) for d in held)]
+    named = [x for x in words if len(_meant(x)) > 1 or any(x in (d.a_format.isa_name, d.a_format.name) for d in held)]
     if len(named) == 1 and _ANY not in words:
         others = [x for x in words if x != named[0]]
         found = [x for x in held if _multiplies(x, named[0]) and _has(x, [(y,) for y in others])]
         if found:
             return found
     exact = [x for x in held if _has(x, [(y,) for y in words])]
-    return exact or [x for x in held if _has(x, [(y, *_FORMATS.get(y, ())) for y in words])]
+    return exact or [x for x in held if _has(x, [_meant(y) for y in words])]
 
 
-def _has(design: Design, words: Sequence[Sequence[str]]) -> bool:
+def _meant(name: str) -> set[str]:
+    """Return the names that instructions have for the formats that people call so, and the name itself."""
+    fmt = FORMATS.get(ALIASES.get(name, name))
+    return {name, *_FAMILIES.get(name, ()), *(() if fmt is None else (fmt.isa_name,))}
+
+
+def _has(design: Design, words: Sequence[Collection[str]]) -> bool:
     """Return whether the instruction has one of each of the words, in this order."""
     parts = iter(words_of(design.instruction))
     return all(any(x in allowed or _ANY in allowed for x in parts) for allowed in words)
@@ -104,7 +106,7 @@ def _multiplies(design: Design, name: str) -> bool:
     """Return whether a and b are both of the format, or of one of the formats, that people call so."""
     fmt, scale = design.a_format, _SCALES.get(name)
     scaled = scale is None or (design.scale_format is not None and design.scale_format.name == scale)
-    return design.b_format is fmt and scaled and bool({fmt.isa_name, fmt.name} & {name, *_FORMATS.get(name, ())})
+    return design.b_format is fmt and scaled and bool({fmt.isa_name, fmt.name} & _meant(name))
 
 
 def of_formats(designs: Sequence[Design], text: str) -> list[Design]:
@@ -113,12 +115,12 @@ def of_formats(designs: Sequence[Design], text: str) -> list[Design]:
     Raises InputError where a name is not known.
     """
     given = [x.strip().lower() for x in text.split(",")]
-    known = {y for x in FORMATS.values() for y in (x.name, x.isa_name)} | _FORMATS.keys()
+    known = {y for x in FORMATS.values() for y in (x.name, x.isa_name)} | ALIASES.keys() | _FAMILIES.keys()
     if odd := [x for x in given if x not in known]:
         raise InputError(f"--formats {text}: unknown format {odd[0]!r}: one of {', '.join(sorted(known))}")
     if len(given) > 2:
         raise InputError(f"--formats {text}: one format of a and b, or one of each, is needed")
-    wanted = [{x, *_FORMATS.get(x, ())} for x in (given[0], given[-1])]
+    wanted = [_meant(x) for x in (given[0], given[-1])]
     scales = {_SCALES[x] for x in given if x in _SCALES}
     return [
         x

@@ -75,11 +75,10 @@ def _signed(function: Callable[..., Words]) -> Callable[..., Words]:
 
 def _leading_zeros(node: Node, x: Words) -> Words:
     if node.bits not in _SIGNED:
-        counted: Words = np.asarray(node.bits - np.frompyfunc(int.bit_length, 1, 1)(x))
-        return counted
+        return np.subtract(node.bits, np.frompyfunc(int.bit_length, 1, 1)(x))
     # with the second highest one bit cleared, no conversion to float64 rounds up to the next power of two
     _, length = np.frexp((x & ~(x >> x.dtype.type(1))).astype(np.float64))
-    places: Words = node.bits - length
+    places: Words = np.subtract(node.bits, length)
     return places.astype(_TYPES[node.bits])
 
 
