@@ -96,6 +96,7 @@ def test_run(run):
         "0x0",
     )
     assert run(*arguments)[:2] == (0, "0x40400000 = +3 * 2^0\n")
+    assert run(*arguments, "--decimal")[:2] == (0, "0x40400000 = 3.0\n")
     status, out, _ = run(*arguments, "--json")
     assert only_json(out) == {
         "design": "hopper/wgmma.m64n8k16.f32.f16.f16",
@@ -104,6 +105,7 @@ def test_run(run):
         "b": ["0x3c00", "0x3c00"],
         "c": "0x00000000",
         "d": "0x40400000",
+        "number": "3.0",
         "open_points": {"results": 1, "looked_at": 1, "changed": 0, "readings": []},
         "assumed": [],
     }
