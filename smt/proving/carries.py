@@ -23,6 +23,8 @@ Made = Mapping[int, tuple[str | int, ...]]
 Key = tuple[int, int, tuple[int, ...]]
 """the literals of a sum, of its carry and of what is added"""
 RANDOM_SAMPLES: Final = 512
+MOST_SPANS: Final = 6
+"""spans of which one gate is taken for the generated carry, beside the longest one"""
 
 
 @dataclass(frozen=True)
@@ -151,7 +153,8 @@ class _Chain:
         for x in (x for found in self._spans.values() for x in found if not x.generates):
             pairs.setdefault((x.last, x.first), []).append(x)
         for v in cone:
-            for x in (x for x in self._spans.get(v, ()) if x.generates):
+            of = [x for x in self._spans.get(v, ()) if x.generates]
+            for x in of[:1] + of[1:][-MOST_SPANS:]:
                 for p in [None] if x.first < 0 else pairs.get((x.last, x.first), ()):
                     self._pair(x, p)
         for i, p in enumerate(self._positions):
