@@ -23,6 +23,8 @@ Made = Mapping[int, tuple[str | int, ...]]
 Key = tuple[int, int, tuple[int, ...]]
 """the literals of a sum, of its carry and of what is added"""
 RANDOM_SAMPLES: Final = 512
+MOST_SPANS: Final = 6
+"""spans of which one gate is taken for the generated carry, beside the longest one"""
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,7 @@ class _Chain:
         for i, p in enumerate(positions):
             for z in {abs(p.x), abs(p.y)} - {TRUE}:
                 self._position.setdefault(z, []).append(i)
-        self._spans: dict[int, _Span] = {}
+        self._spans: dict[int, list[_Span]] = {}
         self._others = set[int]()
         """what carries read beside the positions"""
         self._facts: dict[int, list[tuple[int, int | None]]] = {}
@@ -148,12 +150,11 @@ class _Chain:
         cone = self._cone()
         self._find(cone)
         pairs: dict[tuple[int, int], list[_Span]] = {}
-        for x in self._spans.values():
-            if not x.generates:
-                pairs.setdefault((x.last, x.first), []).append(x)
+        for x in (x for found in self._spans.values() for x in found if not x.generates):
+            pairs.setdefault((x.last, x.first), []).append(x)
         for v in cone:
-            x = self._spans.get(v)
-            if x is not None and x.generates:
+            of = [x for x in self._spans.get(v, ()) if x.generates]
+            for x in of[:1] + of[1:][-MOST_SPANS:]:
                 for p in [None] if x.first < 0 else pairs.get((x.last, x.first), ()):
                     self._pair(x, p)
         for i, p in enumerate(self._positions):
@@ -198,7 +199,7 @@ class _Chain:
 
         def note(generates: bool, last: int, first: int, value: int) -> None:
             for v, literal in of_value.get(value, ()):
-                self._spans.setdefault(v, _Span(generates, last, first, literal))
+                self._spans.setdefault(v, []).append(_Span(generates, last, first, literal))
 
         carry = into if self._into != FALSE else 0
         for i, (a, b) in enumerate(zip(x, y, strict=True)):
@@ -282,8 +283,7 @@ class _Chain:
             if v in seen:
                 continue
             seen.add(v)
-            span = self._spans.get(v)
-            known = v in self._facts or (span is not None and not span.generates)
+            known = v in self._facts or any(not x.generates for x in self._spans.get(v, ()))
             if known or v in self._position or v not in self._made or v == abs(self._into):
                 found[v] = None
             else:
@@ -298,6 +298,9 @@ class _Chain:
         for i in {i for v in inputs for i in self._position.get(v, ())}:
             if {abs(self._positions[i].x), abs(self._positions[i].y)} <= read:
                 computed.add(i)
+        for v in inputs:  # G and P of one position are computed where its x and y are read
+            if any(x.first == x.last and x.last in computed for x in self._spans.get(v, ())):
+                del found[v]
         wanted = {abs(x) for x in needed} | {abs(self._carries[i]) for i in computed}
         wanted -= {abs(self._carries[i + 1]) for i in computed}
         return tuple(found | dict.fromkeys(sorted(wanted - {TRUE})))
