@@ -17,6 +17,7 @@ from mmaproof.designs.design import DISCLOSED, Design
 from mmaproof.designs.errors import CatalogueError, DesignError, InputError, did_you_mean, shortened
 from mmaproof.designs.evidence import UNSTATED, Evidence, Level, RowEvidence
 from mmaproof.designs.formats import Format, find_format
+from mmaproof.designs.integer_units import INTEGER, integer_unit
 from mmaproof.designs.names import architecture_of, fitting, told_apart, turned, words_of
 from mmaproof.designs.parameters import (
     DEFINITIONS,
@@ -79,9 +80,13 @@ class Catalogue:
         smallest M and N. Raises DesignError for a name that is unknown or ambiguous, and for bad parameters.
         """
         name, at, settings = text.strip().partition("@")
+        architecture, _, instruction = name.strip().partition("/")
         try:
-            design = self._find_base(name.strip())
+            is_integer = architecture.lower() == INTEGER
+            design = integer_unit(instruction) if is_integer else self._find_base(name.strip())
         except DesignError as problem:
+            if is_integer:
+                raise
             design = self._meant(name, problem)
         if not at:
             return design

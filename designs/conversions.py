@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
-from mmaproof.designs.formats import FORMATS, Format
+from mmaproof.designs.formats import FORMATS, Format, integer_format
 
 
 class Rounding(StrEnum):
@@ -127,25 +127,48 @@ def _each_rounding(target: str) -> dict[str, Conversion]:
     return {f"{rounding}-{target}": Conversion(rounding, fmt, fmt.fraction_bits) for rounding in Rounding}
 
 
-RHO: dict[str, Conversion] = {
-    **_each_rounding("fp32"),
-    "rz-e8m13": Conversion(Rounding.RZ, FORMATS["fp32"], 13),
-    **_each_rounding("fp16"),
-    **_each_rounding("bf16"),
-    "rz-bf16-of-rne-fp32": Conversion(
-        Rounding.RZ, FORMATS["bf16"], 7, via=Conversion(Rounding.RNE, FORMATS["fp32"], 23)
-    ),
-    **_each_rounding("fp64"),
-    **_each_rounding("e5m2"),
-    "int32": Conversion(Rounding.RZ, FORMATS["int32"], 31),
-    "uint32": Conversion(Rounding.RZ, FORMATS["uint32"], 32),
-    "int16": Conversion(Rounding.RZ, FORMATS["int16"], 15),
-    "int64": Conversion(Rounding.RZ, FORMATS["int64"], 63),
-}
+class _Conversions(dict[str, Conversion]):
+    """Conversions by name. Registers of integers of any width are found by name; those that units have are listed."""
+
+    def __missing__(self, name: str) -> Conversion:
+        fmt = integer_format(name)
+        if fmt is None or fmt.name != name:
+            raise KeyError(name)
+        return Conversion(Rounding.RZ, fmt, fmt.fraction_bits)
+
+
+class WithIntegers(tuple[str, ...]):
+    """Names of conversions, among them, without being listed, the registers of integers of any width."""
+
+    __slots__ = ()
+
+    def __contains__(self, name: object) -> bool:
+        fmt = integer_format(name) if isinstance(name, str) else None
+        return (fmt is not None and fmt.name == name) or super().__contains__(name)
+
+
+RHO: dict[str, Conversion] = _Conversions(
+    {
+        **_each_rounding("fp32"),
+        "rz-e8m13": Conversion(Rounding.RZ, FORMATS["fp32"], 13),
+        **_each_rounding("fp16"),
+        **_each_rounding("bf16"),
+        "rz-bf16-of-rne-fp32": Conversion(
+            Rounding.RZ, FORMATS["bf16"], 7, via=Conversion(Rounding.RNE, FORMATS["fp32"], 23)
+        ),
+        **_each_rounding("fp64"),
+        **_each_rounding("e5m2"),
+        "int32": Conversion(Rounding.RZ, FORMATS["int32"], 31),
+        "uint32": Conversion(Rounding.RZ, FORMATS["uint32"], 32),
+        "int16": Conversion(Rounding.RZ, FORMATS["int16"], 15),
+        "int64": Conversion(Rounding.RZ, FORMATS["int64"], 63),
+    }
+)
 """Conversions by name. Published units use rz, rne and rto, and on Arm whichever the control register chooses.
 
 A sum is rounded once to fp64, fp32, bf16, fp16 or e5m2. ``rz-bf16-of-rne-fp32`` is two roundings.
 
-``int32``, ``uint32``, ``int16`` and ``int64`` are the registers of integer units. The parameter ``integer_overflow``
+``int32``, ``uint32``, ``int16`` and ``int64``, and integers of any other width, are the registers of integer units. The
+parameter ``integer_overflow``
 decides what their overflow gives.
 """

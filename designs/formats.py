@@ -365,8 +365,34 @@ _GAUDI = "HabanaAI/Intel_Gaudi3_Software, mme/mme_reference/data_types/fp8.h: FP
 _TENSIX = "tenstorrent/tt-isa-documentation, FloatBitPatterns.md: tf32, bf16 and fp16 without infinities and NaNs"
 _IS_IEEE, _NAN_ONLY, _NONE, _INTEGER = Specials.IEEE, Specials.NAN_ONLY, Specials.NONE, Specials.INTEGER
 
-FORMATS: dict[str, Format] = {
-    f.name: f
+
+class _Formats(dict[str, Format]):
+    """Formats by name. Integers of any width from 2 to 64 are found by name; those that units have are listed."""
+
+    def __missing__(self, name: str) -> Format:
+        found = integer_format(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+
+@cache
+def integer_format(name: str) -> Format | None:
+    """Return the format of integers with this name: intN or uintN, sN or uN, with N from 2 to 64. None for others."""
+    found = re.fullmatch(r"(?:(?P<unsigned>u)(?:int)?|int|s)(?P<bits>[1-9]\d?)", name)
+    bits = 0 if found is None else int(found["bits"])
+    if found is None or not 2 <= bits <= 64:
+        return None
+    signed = found["unsigned"] is None
+    whole, isa = (f"int{bits}", f"s{bits}") if signed else (f"uint{bits}", f"u{bits}")
+    if name != whole:
+        return FORMATS[whole]
+    meaning = "two's complement" if signed else "unsigned"
+    return Format(whole, isa, None, 0, bits - signed, Specials.INTEGER, meaning, signed=signed)
+
+
+FORMATS: dict[str, Format] = _Formats(
+    (f.name, f)
     for f in (
         Format("fp64", "f64", "float64", 11, 52, _IS_IEEE, _IEEE),
         Format("fp32", "f32", "float32", 8, 23, _IS_IEEE, _IEEE),
@@ -398,7 +424,7 @@ FORMATS: dict[str, Format] = {
         Format("uint8", "u8", "uint8", 0, 8, _INTEGER, "unsigned", signed=False),
         Format("int4", "s4", "int4", 0, 3, _INTEGER, "two's complement"),
     )
-}
+)
 
 
 def _aliases() -> dict[str, str]:
@@ -435,9 +461,8 @@ def find_format(name: str) -> Format:
     try:
         return FORMATS[ALIASES.get(name, name)]
     except KeyError:
-        raise InputError(
-            f"unknown format {name!r}: one of {', '.join(FORMATS)}, or a format of IEEE P3109 (binary8p4se)"
-        ) from None
+        others = "intN or uintN with N from 2 to 64, or a format of IEEE P3109 (binary8p4se)"
+        raise InputError(f"unknown format {name!r}: one of {', '.join(FORMATS)}, {others}") from None
 
 
 _P3109 = re.compile(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mmaproof.designs.errors import InputError
-from mmaproof.designs.formats import FORMATS, Format, find_format
+from mmaproof.designs.formats import FORMATS, Format, find_format, integer_format
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +86,9 @@ class Signature:
 
 def _format(text: str, part: str) -> Format:
     named = {f.isa_name: f for f in FORMATS.values()} | dict(FORMATS)
+    whole = integer_format(part)
+    if whole is not None:
+        return whole
     try:
         return named[part] if part in named else find_format(part)
     except InputError:

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mmaproof.designs.conversions import WithIntegers
 from mmaproof.designs.readings import IntegerOverflow
 from mmaproof.designs.signature import Signature
 from mmaproof.designs.steps.record import IntegerRange, parameter
 from mmaproof.designs.steps.step import Guarantee, Step, stated
 
-REGISTERS = ("int32", "uint32", "int16", "int64")
+REGISTERS = WithIntegers(("int32", "uint32", "int16", "int64"))
 """The conversions that are the register of an integer unit."""
 
 

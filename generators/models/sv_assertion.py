@@ -44,7 +44,7 @@ module {check} (
         known <= {known};
     end
 
-    // what is tied, and what is held
+    // the inputs that are tied or held
     logic applies;
     always_comb begin
         applies = {first_known};

@@ -33,6 +33,12 @@ class Wires(Generic[D, T]):
         self._truths: dict[Place, Truth[T]] = {}
         self._of_net: dict[Bit, Place] = {"0": ZERO, "1": ONE}
 
+    def forked(self) -> Wires[D, T]:
+        """Return what is connected now; what either of both is told from now on is its own."""
+        found = Wires(self.algebra)
+        found._words, found._truths, found._of_net = self._words.copy(), self._truths.copy(), self._of_net.copy()
+        return found
+
     # --- nets -----------------------------------------------------------------------------------------------
 
     def places(self, bits: Sequence[Bit]) -> Places:
