@@ -10,6 +10,7 @@ from typer.core import TyperGroup
 
 from mmaproof.cli.check import check
 from mmaproof.cli.compare import compare
+from mmaproof.cli.conform import conform
 from mmaproof.cli.cover import cover
 from mmaproof.cli.demo import demo
 from mmaproof.cli.disputes import disputes
@@ -58,6 +59,7 @@ TASKS: Mapping[str, Mapping[str, Callable[..., Any] | tuple[str, Commands]]] = {
     "Tolerances and matrix products": {
         "tolerance": tolerance,
         "judge": judge,
+        "conform": conform,
         "gemm": ("Analyse GEMMs that are built from a unit: plans of libraries, and error-corrected algorithms.", GEMM),
     },
     "Your RTL": {

@@ -271,19 +271,23 @@ def _uniform_operands(design: Design, rows: int, k: int, rng: np.random.Generato
     )
 
 
+COLUMNS: dict[str, _Column] = {
+    "normal": _normal,
+    "uniform-bits": _uniform_bits,
+    "edges": _edges,
+    "with-zeros": _with_zeros,
+    "subnormal": _subnormal,
+}
+"""The distributions of the elements of one operand. Every design is checked on them."""
+
 DISTRIBUTIONS: dict[str, Draw] = {
-    "normal": _column(_normal),
-    "uniform-bits": _column(_uniform_bits),
-    "edges": _column(_edges),
-    "with-zeros": _column(_with_zeros),
-    "subnormal": _column(_subnormal),
+    **{name: _column(draw) for name, draw in COLUMNS.items()},
     "aligned": _aligned,
     "cancelling": _cancelling,
     "ties": _ties,
 }
 
-BASIC = ("normal", "uniform-bits", "edges", "with-zeros", "subnormal")
-"""The distributions that every design is checked on."""
+BASIC = tuple(COLUMNS)
 
 
 def draw(name: str, design: Design, rows: int, k: int, rng: np.random.Generator) -> OperandBatch:

@@ -42,6 +42,7 @@ ANSWERS: dict[str, Any] = {
     "gemm identify": listings.KernelAnswer,
     "tolerance": listings.ToleranceAnswer,
     "judge": listings.JudgedAnswer,
+    "conform": listings.Conformed,
     "rtl run": netlists.NetlistRun,
     "rtl prove": netlists.NetlistProved,
     "store": listings.StoreContents | listings.StoreCleared,

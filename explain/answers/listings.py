@@ -664,6 +664,39 @@ class JudgedAnswer(Answer):
     assumed: Assumed
 
 
+class ConformanceCheck(Answer):
+    """What a check of a standard found."""
+
+    name: Named
+    passed: Annotated[bool, Means("whether it passed")]
+    absolute: Annotated[float | None, Means("largest error over what is allowed; null if it is not looked at")]
+    squared: Annotated[float | None, Means("sum of squared errors over what is allowed; null if it is not looked at")]
+    bias: Annotated[float | None, Means("sum of errors over what is allowed; null if it is not looked at")]
+    wrong: Annotated[int | None, Means("results that are not the one that is asked for; null if they are not counted")]
+    row: Annotated[int, Means("row of the element with the largest error, or of the first wrong one")]
+    column: Annotated[int, Means("its column")]
+
+
+class LengthConformed(Answer):
+    """What the checks of a standard found for dot products of one length."""
+
+    k: Length
+    conforms: Annotated[bool, Means("whether all checks passed")]
+    checks: Annotated[list[ConformanceCheck], Means("the checks")]
+
+
+class Conformed(Answer):
+    """Whether a plan or a kernel meets a standard."""
+
+    standard: Named
+    source: Source
+    name: Annotated[str, Means("the plan or the kernel, as it is spelled")]
+    m: Annotated[int, Means("rows of d")]
+    n: Annotated[int, Means("columns of d")]
+    accumulator: FormatName
+    lengths: Annotated[list[LengthConformed], Means("by the length of the dot products")]
+
+
 class Port(Answer):
     """A port of a unit."""
 

@@ -1,0 +1,121 @@
+"""`mmaproof conform`: whether the numbers of a matrix product are those that a standard asks for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from rich.table import Table
+
+from mmaproof.cli.options import Json, argument, option, with_backend
+from mmaproof.cli.output import Exit, print_json, progress, say, say_table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mmaproof.designs.formats import Format
+    from mmaproof.explain.answers.listings import Conformed
+    from mmaproof.gemm.programs import Plan
+    from mmaproof.gemm.tolerances.conformance import Conformance
+    from mmaproof.hardware_replay.matrix_target import MatrixTarget
+
+
+@with_backend
+def conform(
+    standard: Annotated[str, argument("STANDARD", "tosa or p3109.")],
+    subject: Annotated[str, argument("PLAN|TARGET", "A plan, or a kernel: python:MODULE:FUNCTION or process:COMMAND.")],
+    k: Annotated[int, option("--k K", "Length of the dot products.", min=1)],
+    up_to: Annotated[int | None, option("--up-to K", "Ask at 2, 4, 8, ... times --k as well, up to K.", min=1)] = None,
+    m: Annotated[int, option("--m N", "Rows of a and d.", min=1)] = 32,
+    n: Annotated[int, option("--n N", "Columns of b and d.", min=1)] = 32,
+    interface: Annotated[
+        str | None, option("--interface D.A.B", "Of a kernel: formats as in names of instructions, f32.bf16.bf16.")
+    ] = None,
+    accumulator: Annotated[
+        str | None, option("--accumulator FORMAT", "acc_t of TOSA; the unit's d, or the d of a kernel.")
+    ] = None,
+    silence: Annotated[str, option("--silence TIME", "How long a process may take for one product.")] = "60s",
+    json: Json = False,
+) -> int:
+    """Find out whether a plan or a kernel meets the accuracy requirements of a standard, on the operands it states.
+
+    tosa: the test of dot products of TOSA 1.1, data sets 0 to 5. p3109: each result is the projection of the exact dot
+    product. Exit status 0: all checks pass; 1: one fails.
+    """
+    from mmaproof.designs.errors import InputError, did_you_mean
+    from mmaproof.designs.formats import find_format
+    from mmaproof.gemm.tolerances.conformance import STANDARDS
+    from mmaproof.hardware_replay.matrix_target import Product
+
+    if standard not in STANDARDS:
+        known = list(STANDARDS)
+        raise InputError(f"unknown standard {standard!r}: one of {', '.join(known)}{did_you_mean(standard, known)}")
+    found, (a, b, d, sums) = _subject(subject, interface, silence)
+    kept = sums if accumulator is None else find_format(accumulator)
+    lengths = [k]
+    while up_to is not None and 2 * lengths[-1] <= up_to:
+        lengths.append(2 * lengths[-1])
+    with progress("multiplying"):
+        answers = [STANDARDS[standard](found, Product(m, n, length, a, b, d), kept) for length in lengths]
+    if json:
+        print_json(conformed_of(answers))
+    else:
+        _print(answers)
+    return Exit.HOLDS if all(x.conforms for x in answers) else Exit.REFUTED
+
+
+def _subject(
+    text: str, interface: str | None, silence: str
+) -> tuple[Plan | MatrixTarget, tuple[Format, Format, Format, Format]]:
+    """Return the plan or the kernel that a text spells, with the formats of a, b, d and of the unit's sums."""
+    from mmaproof.cli.gemm.options import find_plan
+    from mmaproof.designs.errors import InputError
+    from mmaproof.designs.signature import Signature
+    from mmaproof.hardware_replay.matrix_targets import RecordedProduct, find_matrix_target
+    from mmaproof.smt.solving.limits import parse_seconds
+
+    if text.partition(":")[0] in ("python", "process"):
+        if interface is None:
+            raise InputError("--interface is required for this target: D.A.B, f32.bf16.bf16 for example")
+        formats = Signature.parse(interface)
+        target = find_matrix_target(text, parse_seconds(silence))
+        if isinstance(target, RecordedProduct):
+            raise InputError(f"{text}: a recorded product cannot be asked for other operands")
+        return target, (formats.a, formats.b, formats.d, formats.d)
+    if interface is not None:
+        raise InputError("--interface is of kernels: a plan has formats")
+    plan = find_plan(text, None)
+    a, b, _, d = plan.formats
+    return plan, (a, b, d, plan.unit.d_format)
+
+
+def conformed_of(answers: Sequence[Conformance]) -> Conformed:
+    """Return the answer of the command."""
+    from mmaproof.explain.answers.listings import ConformanceCheck, Conformed, LengthConformed
+
+    lengths = [
+        LengthConformed.taken(x, k=x.product.k, checks=[ConformanceCheck.taken(y) for y in x.checks]) for x in answers
+    ]
+    first = answers[0]
+    shape = {"m": first.product.m, "n": first.product.n, "accumulator": first.accumulator.name}
+    return Conformed.taken(first, **shape, lengths=lengths)
+
+
+def _print(answers: Sequence[Conformance]) -> None:
+    first = answers[0]
+    say(f"{first.name}: {first.source}")
+    for x in answers:
+        verdict = "conforms" if x.conforms else "does not conform"
+        say(f"K = {x.product.k}, {x.product.m} x {x.product.n} results: {verdict}")
+        table = Table(box=None)
+        measures = ("wrong",) if x.checks[0].wrong is not None else ("absolute", "squared", "bias")
+        for name in ("check", *measures, ""):
+            table.add_column(name, no_wrap=True)
+        for check in x.checks:
+            numbers = (getattr(check, y) for y in measures)
+            shown = ["-" if y is None else str(y) if isinstance(y, int) else f"{y:.3g}" for y in numbers]
+            table.add_row(check.name, *shown, "" if check.passed else f"fails, element [{check.row}, {check.column}]")
+        say_table(table)
+    if first.checks[0].wrong is None:
+        say("absolute: largest error; squared: sum of squared errors; bias: sum of errors, each over what is allowed")
+    else:
+        say("wrong: results that are not the projection of the exact dot product")
