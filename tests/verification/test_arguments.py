@@ -1,6 +1,5 @@
 """Questions that are decided by steps of their own: what a solver does not refute is not a proof."""
 
-import time
 from dataclasses import replace
 
 import pytest
@@ -12,6 +11,7 @@ from mmaproof.properties.equivalence import Equivalence
 from mmaproof.smt.solving.limits import LEAST_SECONDS
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Cause, Outcome, Reply, SolverIdentity, Status
+from mmaproof.smt.solving.work import worked
 from mmaproof.verification.bundle import NoBundleError, write_bundles
 from mmaproof.verification.compare import compare
 from mmaproof.verification.means import Means
@@ -44,7 +44,7 @@ def test_a_leaf_without_an_answer_gives_no_proof(monkeypatch, outcome):
 def test_steps_end_where_no_time_is_left():
     question, design = question_of(4)
     no_time = replace(LIMITS, seconds=LEAST_SECONDS)
-    case = Case(question, design, Means(Solving(), no_time, None, 0), time.monotonic(), no_time)
+    case = Case(question, design, Means(Solving(), no_time, None, 0), worked(), no_time)
     assert own_argument(case) is None
 
 

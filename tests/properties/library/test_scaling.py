@@ -1,6 +1,5 @@
 """Scaling by two: proved by lemmas that each have a mutant, and refuted where something stays put."""
 
-import time
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -18,6 +17,7 @@ from mmaproof.smt.semantics.convert import convert
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.smt.solving.work import worked
 from mmaproof.smt.trace import evaluate
 from mmaproof.verification.check import check
 from mmaproof.verification.means import Means
@@ -171,7 +171,7 @@ def test_one_argument_is_offered_for_fused_sums_and_fails_where_something_stays_
     assert (question.lemmas(), question.decides_by_argument) == ((), True)
     changed = find_design(f"{VOLTA}@{change}")
     other = Scaling().question(changed, Scope())
-    case = Case(other, changed, Means(Solving(), LIMITS, None), time.monotonic(), LIMITS)
+    case = Case(other, changed, Means(Solving(), LIMITS, None), worked(), LIMITS)
     assert other.lemmas() == ()
     assert own_argument(case) is None
 

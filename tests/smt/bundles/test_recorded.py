@@ -1,7 +1,5 @@
 """What a journal of a proof notes is proved and refuted: a lemma that is not is unknown, and no part of the proof."""
 
-import time
-
 import pytest
 from pysmt.environment import Environment
 from support.in_this_process import InAnyEnvironment, unanswered
@@ -19,6 +17,7 @@ from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.refuting import NotRefutedError
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.smt.solving.work import worked
 from mmaproof.verification.bundle import _refuted
 
 LIMITS = Limits(100, 4 << 30)
@@ -58,7 +57,7 @@ class Refuted:
 
 def journal(ask=None):
     environment = Environment()
-    lemmas = Lemmas(InAnyEnvironment().ask if ask is None else ask, LIMITS, time.monotonic(), environment)
+    lemmas = Lemmas(InAnyEnvironment().ask if ask is None else ask, LIMITS, worked(), environment)
     m = environment.formula_manager
     x, y = (m.Symbol(n, environment.type_manager.BVType(4)) for n in "xy")
     return lemmas, m, x, y

@@ -1,7 +1,5 @@
 """Words of a model and bits of a netlist that are constant, and results that are not NaN: samples alone say nothing."""
 
-import time
-
 import pytest
 from pysmt.environment import Environment
 from support.in_this_process import InAnyEnvironment
@@ -15,6 +13,7 @@ from mmaproof.smt.proving.cut_variables import CutVariables
 from mmaproof.smt.proving.model_terms import ModelTerms
 from mmaproof.smt.proving.net_sweep import NetSweep
 from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.work import worked
 
 SEEN = [{"x": x} for x in range(0, 256, 2)]
 
@@ -22,7 +21,7 @@ SEEN = [{"x": x} for x in range(0, 256, 2)]
 @pytest.fixture
 def model():
     environment = Environment()
-    lemmas = Lemmas(InAnyEnvironment().ask, Limits(60, 4 << 30), time.monotonic(), environment)
+    lemmas = Lemmas(InAnyEnvironment().ask, Limits(60, 4 << 30), worked(), environment)
     return ModelTerms(CutVariables(lemmas, Columns(SEEN), environment), environment, {}, FORMATS["fp32"])
 
 

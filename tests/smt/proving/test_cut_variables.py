@@ -1,7 +1,5 @@
 """Cut points: the queries about them, the facts known of them, and when a cut is moved back."""
 
-import time
-
 import pytest
 from pysmt.environment import Environment
 from support.in_this_process import InAnyEnvironment, unanswered
@@ -14,6 +12,7 @@ from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.proving.samples import Samples
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.smt.solving.work import worked
 
 LIMITS = Limits(20, 4 << 30)
 
@@ -25,7 +24,7 @@ class Setting:
         self.environment = Environment()
         self.terms = self.environment.formula_manager
         self.asked = []
-        self.lemmas = Lemmas(self.ask, LIMITS, time.monotonic(), self.environment)
+        self.lemmas = Lemmas(self.ask, LIMITS, worked(), self.environment)
         self.cuts = CutVariables(self.lemmas, Samples(rows), self.environment)
         self.x, self.y = (self.terms.Symbol(n, self.environment.type_manager.BVType(8)) for n in "xy")
 

@@ -1,7 +1,5 @@
 """Words inside what variables stand for: which ones a net is compared with, and that only a proof makes it one."""
 
-import time
-
 import pytest
 from pysmt.environment import Environment
 from support.in_this_process import InAnyEnvironment
@@ -14,6 +12,7 @@ from mmaproof.smt.proving.inner_words import InnerWord, InnerWords
 from mmaproof.smt.proving.model_terms import ModelTerms
 from mmaproof.smt.proving.net_sweep import NetSweep
 from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.work import worked
 
 LIMITS = Limits(20, 4 << 30)
 ROWS = [{"x": 5 * i % 256, "y": (77 * i + 3) % 256, "z": 255 - i} for i in range(200)]
@@ -26,7 +25,7 @@ class Setting:
         self.environment = Environment()
         self.terms = self.environment.formula_manager
         self.columns = Columns(rows)
-        lemmas = Lemmas(InAnyEnvironment().ask, LIMITS, time.monotonic(), self.environment)
+        lemmas = Lemmas(InAnyEnvironment().ask, LIMITS, worked(), self.environment)
         self.cuts = CutVariables(lemmas, self.columns, self.environment)
         self.x, self.y, self.z = (self.terms.Symbol(n, self.environment.type_manager.BVType(8)) for n in "xyz")
         m = self.terms

@@ -1,7 +1,5 @@
 """Networks of comparators: what they return is a maximum of minima, and sums over what they exchanged are known."""
 
-import time
-
 import numpy as np
 import pytest
 from pysmt.environment import Environment
@@ -18,6 +16,7 @@ from mmaproof.smt.proving.model_terms import ModelTerms
 from mmaproof.smt.proving.net_exchanges import Exchanges
 from mmaproof.smt.proving.net_sweep import NetSweep
 from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.work import worked
 
 EXPONENT, MAGNITUDE, SUM = 2, 2, 6
 COUNT = 3
@@ -46,7 +45,7 @@ class Unit:
         self.m = self.environment.formula_manager
         columns = Columns(ROWS[::few])
         self.everywhere = Columns(ROWS)
-        lemmas = Lemmas(InAnyEnvironment().ask, Limits(60, 4 << 30), time.monotonic(), self.environment)
+        lemmas = Lemmas(InAnyEnvironment().ask, Limits(60, 4 << 30), worked(), self.environment)
         self.cuts = CutVariables(lemmas, columns, self.environment)
         self.model = ModelTerms(self.cuts, self.environment, {}, FORMATS["fp32"])
         self.words = [{n: self.model.symbol(f"{n}{i}", w).data for n, w in BITS.items()} for i in range(COUNT)]

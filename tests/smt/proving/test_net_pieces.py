@@ -7,7 +7,6 @@ for all assignments: a net that is nearly something, as the samples have it, mus
 
 import itertools
 import random
-import time
 
 import numpy as np
 import pytest
@@ -29,6 +28,7 @@ from mmaproof.smt.proving.net_relations import Relations
 from mmaproof.smt.proving.net_sums import NetSums
 from mmaproof.smt.proving.net_sweep import NetSweep
 from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.work import worked
 
 LIMITS = Limits(60, 4 << 30)
 
@@ -60,7 +60,7 @@ class Bench:
         every = [row for row in every if keep is None or keep(row)]
         random.Random(seed).shuffle(every)
         self.everywhere, self.samples = Columns(every), Columns(every[::few])
-        self.lemmas = Lemmas(InAnyEnvironment().ask, LIMITS, time.monotonic(), self.environment)
+        self.lemmas = Lemmas(InAnyEnvironment().ask, LIMITS, worked(), self.environment)
         self.cuts = CheckedCuts(self.lemmas, self.samples, self.environment)
         self.cuts.everywhere = self.everywhere
         self.model = ModelTerms(self.cuts, self.environment, {}, FORMATS["int32"])

@@ -1,7 +1,5 @@
 """Shifts of words of hundreds of bits: the amount that counts, and the shift that normalises a magnitude."""
 
-import time
-
 import pytest
 from pysmt.environment import Environment
 from support.in_this_process import InAnyEnvironment
@@ -15,6 +13,7 @@ from mmaproof.smt.proving.cut_variables import CutVariables
 from mmaproof.smt.proving.model_terms import ModelTerms
 from mmaproof.smt.proving.net_sweep import NetSweep
 from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.work import worked
 
 SEEN = Columns([{"x": x, "y": (5 * x) % 64} for x in range(0, 256, 2)])
 """Samples: x is even."""
@@ -25,7 +24,7 @@ WIDTH, LANE = WIDE + 3, 256
 @pytest.fixture
 def model():
     environment = Environment()
-    lemmas = Lemmas(InAnyEnvironment().ask, Limits(60, 4 << 30), time.monotonic(), environment)
+    lemmas = Lemmas(InAnyEnvironment().ask, Limits(60, 4 << 30), worked(), environment)
     return ModelTerms(CutVariables(lemmas, SEEN, environment), environment, {}, FORMATS["fp32"])
 
 
