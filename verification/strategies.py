@@ -497,8 +497,22 @@ def distances(case: Case) -> QuestionVerdict | None:
     case.limits = case.limits.after(worked() - began, "cases")
     if theorem is not None:
         return case.implied(proved_of(asked.found()), case.limits, theorem)
+    for lemma in asked.found():
+        found = _witness_of(case, lemma.reply)
+        if found is not None:
+            return replace(found, origin=f"{found.solver} in a case: {lemma.relation}")
     case.tried += map(lemma_verdict, asked.found())
     return None
+
+
+def _witness_of(case: Case, reply: Reply) -> QuestionVerdict | None:
+    """Return the verdict if what satisfies a case refutes the question, too: in a case a product may be any word."""
+    if reply.model is None:
+        return None
+    model = {x.symbol_name(): reply.model.get(x.symbol_name(), 0) for x in case.question.formula.symbols}
+    if not case.question.confirm(model):
+        return None
+    return case.concluded(Verdict(Status.REFUTED, reply.seconds, solver=reply.solver, witness=model), case.tried)
 
 
 def adders(case: Case) -> QuestionVerdict | None:
@@ -571,9 +585,9 @@ STRATEGIES: tuple[Strategy, ...] = (
     identical_arithmetic,
     witness_store,
     proof_store,
-    adders,
     random_search,
     extremes,
+    adders,
     special_operands,
     own_argument,
     alignment,

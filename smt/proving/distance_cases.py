@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from pysmt.fnode import FNode
@@ -24,9 +25,10 @@ from mmaproof.smt.proving.columns import Columns
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
 from mmaproof.smt.proving.walk import bottom_up, substituted
 from mmaproof.smt.solving.query import width_of
+from mmaproof.smt.solving.work import worked
 
-FIRST_RANGE = 4
-"""Distances that are asked about together at first."""
+FIRST_RANGE, MOST_AT_ONCE = 4, 64
+"""Distances that are asked about together, at first and at most."""
 RANGE_SECONDS = 12.0
 """Seconds for a range of distances, before it is halved."""
 PRODUCT_SECONDS = 30.0
@@ -55,22 +57,25 @@ class DistanceCases:
         self._a, self._b, self._c = a, b, c
         self._m: Any = kernel.environment.formula_manager
         self._factors: tuple[FNode, FNode] | None = None
+        self._product: FNode | None = None
         self._facts: list[FNode] = []
 
     def prove(self) -> None:
         """Add the steps. Raises NotComposedError."""
+        m, (_, fmt) = self._m, self._c
         claim = substituted(self._kernel.environment, self._kernel.root, self._products())
-        assumed = [claim, *self._facts]
-        special, distance = self._special(), self._distance()
-        cases = Cases(self._kernel, special, distance, assumed)
-        # the addend lies as far above the product that it is rounded alone, or wholly below what is rounded
-        beyond = self._c[1].precision + 3
+        # the addend lies so far above the product that it is rounded alone, or wholly below what is rounded
+        beyond = fmt.precision + 3
         lowest, highest = -beyond, self._a[1].precision + self._b[1].precision + beyond
+        cases = Cases(self._kernel, self._special(), self._subnormal(), self._distance(), [claim, *self._facts])
+        if self._product is not None:
+            cases.divide(self._product)
+        cases.divide(m.BVExtract(self._c[0], fmt.ignored_bits, fmt.ignored_bits + fmt.fraction_bits - 1))
         cases.special()
         cases.below(lowest)
         cases.above(highest)
-        for low in range(lowest, highest + 1, FIRST_RANGE):
-            cases.between(low, min(low + FIRST_RANGE - 1, highest))
+        for subnormal in product((False, True), repeat=3):
+            cases.between(lowest, highest, subnormal)
         cases.conclude()
 
     # --- the product ------------------------------------------------------------------------------------------
@@ -78,20 +83,20 @@ class DistanceCases:
     def _products(self) -> Mapping[FNode, FNode]:
         """Define the product and its factors, and return what replaces each word that is a product."""
         words = list(_nodes(self._kernel.root))
-        product = next((x for x in words if _is_product(x)), None)
-        if product is None:
+        own_word = next((x for x in words if _is_product(x)), None)
+        if own_word is None:
             return {}
         m, kernel = self._m, self._kernel
-        x, y = (z.arg(0) for z in product.args())
+        x, y = (z.arg(0) for z in own_word.args())
         self._factors = x, y
         u, v = (self._defined(f"factor{i}", z) for i, z in enumerate((x, y)))
-        own = m.BVMul(*(m.BVZExt(z, product.bv_width() - z.bv_width()) for z in (u, v)))
-        p = self._defined("product", own)
+        own = m.BVMul(*(m.BVZExt(z, own_word.bv_width() - z.bv_width()) for z in (u, v)))
+        self._product = p = self._defined("product", own)
         self._size(u, v, own)
         self._facts = [substituted(kernel.environment, fact, {u: x, v: y, own: p}) for fact in _sizes(m, u, v, own)]
-        places = {product: p}
+        places = {own_word: p}
         for word in words:
-            if word is not product and (found := self._shifted(word, p)) is not None:
+            if word is not own_word and (found := self._shifted(word, p)) is not None:
                 image = self._moved(found, word.bv_width())
                 if not self._is_product(word, (x, u), (y, v), substituted(kernel.environment, image, {p: own})):
                     continue
@@ -181,6 +186,11 @@ class DistanceCases:
         special: FNode = m.Or(found)
         return special
 
+    def _subnormal(self) -> list[FNode]:
+        """Return of each operand whether it is subnormal or zero."""
+        m = self._m
+        return [m.Equals(_field(m, *x), m.BV(0, x[1].exponent_bits)) for x in (self._a, self._b, self._c)]
+
     def _distance(self) -> FNode:
         """Return the exponent of the product minus that of c, each that of a significand with an integer bit."""
         m = self._m
@@ -191,55 +201,114 @@ class DistanceCases:
         return distance
 
 
-class Cases:
-    """Cases of what is ``assumed``: special ones, and ranges of a signed word. Nothing satisfies them, or it raises."""
+@dataclass(frozen=True)
+class _Box:
+    """Cases: ranges of the distance, and of the places of the highest bits of words that may be divided further."""
 
-    def __init__(self, kernel: Kernel, special: FNode, distance: FNode, assumed: Sequence[FNode]) -> None:
-        self._kernel, self._special, self._distance, self._assumed = kernel, special, distance, assumed
+    distance: tuple[int, int]
+    places: tuple[tuple[int, int], ...]
+
+    def halves(self) -> tuple[_Box, ...]:
+        """Return two boxes that make this one, none if nothing is left to divide."""
+        ranges = [self.distance, *self.places]
+        for i, (low, high) in enumerate(ranges):
+            if low < high:
+                middle = (low + high) // 2
+                parts = ([*ranges[:i], x, *ranges[i + 1 :]] for x in ((low, middle), (middle + 1, high)))
+                return tuple(_Box(x[0], tuple(x[1:])) for x in parts)
+        return ()
+
+
+class Cases:
+    """Cases of what is ``assumed``, all of which are refuted: flags, ranges of a signed word and of other words.
+
+    Each method raises NotComposedError where something may satisfy a case.
+    """
+
+    def __init__(
+        self, kernel: Kernel, special: FNode, subnormal: Sequence[FNode], distance: FNode, assumed: Sequence[FNode]
+    ) -> None:
+        self._kernel, self._assumed = kernel, assumed
         self._m: Any = kernel.environment.formula_manager
-        width = distance.bv_width()
-        self._s = self._m.FreshSymbol()
-        self._d = self._m.FreshSymbol(kernel.environment.type_manager.BVType(width))
+        self._given: dict[FNode, FNode] = {}
+        """what each symbol of a case stands for"""
+        self._special, self._d, *self._subnormal = (self._symbol(x) for x in (special, distance, *subnormal))
+        self._divided: list[FNode] = []
         self._refuted: list[FNode] = []
-        """the cases that nothing satisfies, over two symbols"""
+        """the cases that nothing satisfies, over symbols"""
+        self._at_once = FIRST_RANGE
+
+    def divide(self, word: FNode) -> None:
+        """Let cases be divided by the place of a word's highest bit, too, where one distance is too much at once."""
+        self._divided.append(self._symbol(word))
 
     def special(self) -> None:
         """Refute that an operand is special."""
-        self._refute(self._s, "special operands", None)
+        self._refute(self._special, "special operands", None)
 
     def below(self, lowest: int) -> None:
         """Refute a distance below a number."""
-        self._refute(self._m.BVSLT(self._d, self._number(lowest)), f"distance below {lowest}", None)
+        self._refute_usual([self._m.BVSLT(self._d, self._number(lowest))], f"distance below {lowest}", None)
 
     def above(self, highest: int) -> None:
         """Refute a distance above a number."""
-        self._refute(self._m.BVSLT(self._number(highest), self._d), f"distance above {highest}", None)
+        self._refute_usual([self._m.BVSLT(self._number(highest), self._d)], f"distance above {highest}", None)
 
-    def between(self, low: int, high: int) -> None:
-        """Refute a distance from ``low`` to ``high``, at once or half by half."""
-        m = self._m
-        within = m.And(m.BVSLE(self._number(low), self._d), m.BVSLE(self._d, self._number(high)))
+    def between(self, low: int, high: int, subnormal: Sequence[bool]) -> None:
+        """Refute a distance from ``low`` to ``high`` where each flag of subnormal operands is as stated."""
+        everywhere = tuple((0, x.bv_width()) for x in self._divided)
+        self._at_once = FIRST_RANGE
+        while low <= high:
+            end = min(low + self._at_once - 1, high)
+            self._box(_Box((low, end), everywhere), subnormal)
+            low = end + 1
+
+    def _box(self, box: _Box, subnormal: Sequence[bool]) -> None:
+        m, (low, high) = self._m, box.distance
+        within = [m.BVSLE(self._number(low), self._d), m.BVSLE(self._d, self._number(high))]
+        within += [x if holds else m.Not(x) for x, holds in zip(self._subnormal, subnormal, strict=True)]
+        names = " and ".join(x for x, holds in zip("abc", subnormal, strict=False) if holds)
+        why = f"distance from {low} to {high}{f', {names} subnormal' if names else ''}"
+        for word, (lowest, highest) in zip(self._divided, box.places, strict=True):
+            width = word.bv_width()
+            if lowest > 0:
+                within.append(m.BVULE(m.BV(1 << (lowest - 1), width), word))
+            if highest < width:
+                within.append(m.BVULT(word, m.BV(1 << highest, width)))
+            if (lowest, highest) != (0, width):
+                why += f", {lowest} to {highest} bits"
+        halves, began = box.halves(), worked()
         try:
-            self._refute(within, f"distance from {low} to {high}", RANGE_SECONDS if low < high else None)
+            self._refute_usual(within, why, RANGE_SECONDS if halves else None)
         except NotComposedError:
-            if low >= high:
+            if not halves:
                 raise
-            middle = (low + high) // 2
-            self.between(low, middle)
-            self.between(middle + 1, high)
+            self._at_once = max(1, min(self._at_once, high - low + 1) // 2)
+            for half in halves:
+                self._box(half, subnormal)
+        else:
+            if worked() - began < RANGE_SECONDS / 4:
+                self._at_once = min(2 * self._at_once, MOST_AT_ONCE)
 
     def conclude(self) -> None:
         """Refute what was assumed, by the lemma that there are no other cases."""
-        m, given = self._m, {self._s: self._special, self._d: self._distance}
-        self._kernel.use(m.FALSE(), [m.Not(x) for x in self._refuted], "there is no other case", given)
+        m = self._m
+        self._kernel.use(m.FALSE(), [m.Not(x) for x in self._refuted], "there is no other case", self._given)
+
+    def _refute_usual(self, within: Sequence[FNode], why: str, seconds: float | None) -> None:
+        self._refute(self._m.And(self._m.Not(self._special), *within), why, seconds)
 
     def _refute(self, case: FNode, why: str, seconds: float | None) -> None:
-        m = self._m
-        if case is not self._s:
-            case = m.And(m.Not(self._s), case)
-        own = substituted(self._kernel.environment, case, {self._s: self._special, self._d: self._distance})
-        self._kernel.use(m.Not(own), self._assumed, why, seconds=seconds)
+        own = substituted(self._kernel.environment, case, self._given)
+        self._kernel.use(self._m.Not(own), self._assumed, why, seconds=seconds)
         self._refuted.append(case)
+
+    def _symbol(self, term: FNode) -> FNode:
+        width = width_of(term)
+        kinds = self._kernel.environment.type_manager
+        symbol: FNode = self._m.FreshSymbol(kinds.BVType(width) if width else kinds.BOOL())
+        self._given[symbol] = term
+        return symbol
 
     def _number(self, value: int) -> FNode:
         width = self._d.bv_width()
