@@ -461,8 +461,8 @@ def find_format(name: str) -> Format:
     try:
         return FORMATS[ALIASES.get(name, name)]
     except KeyError:
-        others = "intN or uintN with N from 2 to 64, or a format of IEEE P3109 (binary8p4se)"
-        raise InputError(f"unknown format {name!r}: one of {', '.join(FORMATS)}, {others}") from None
+        more = "intN or uintN with N from 2 to 64, or a format of IEEE P3109 (binary8p4se)"
+        raise InputError(f"unknown format {name!r}: one of {', '.join(FORMATS)}, {more}") from None
 
 
 _P3109 = re.compile(

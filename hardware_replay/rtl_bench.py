@@ -104,12 +104,12 @@ def layout_of(
     constants = 0
     steering: Bits = ()
     for role, signal in file.control.signals.items():
-        port, value = steered(signal, values[role])
-        steering += bits_of(port, ports["input"], f"{file.path}: [control] {role}")
+        expression, value = steered(signal, values[role])
+        steering += bits_of(expression, ports["input"], f"{file.path}: [control] {role}")
         constants |= _scattered(value, steering[-1:])
-    for expression, value in file.tied.items():
+    for expression, tied in file.tied.items():
         bits = bits_of(expression, ports["input"], f"{file.path}: [tied]")
-        constants |= _scattered(constant_of(value, len(bits), expression), bits)
+        constants |= _scattered(constant_of(tied, len(bits), expression), bits)
     for expression in unmapped:
         bits = bits_of(expression, ports["input"], f"{file.path}: free")
         names = [f"free {expression}[{i}]" if len(bits) > 1 else f"free {expression}" for i in range(len(bits))]

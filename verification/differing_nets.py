@@ -272,7 +272,7 @@ class _Graph:
         outputs = [(x, port, bits) for x in circuit.cells for port, bits in x.outputs.items()]
         self._drivers = {bit: x for x, _, bits in outputs for bit in bits}
         named = {x.name if len(x.outputs) == 1 else f"{x.name}.{port}": bits for x, port, bits in outputs}
-        self._names = {bits: name for name, bits in reversed(circuit.nets.items())}
+        self._names = {bits: name for name, bits in reversed(list(circuit.nets.items()))}
         self._readers: dict[Bit, list[Cell]] = {}
         for x in circuit.cells:
             for bit in {bit for bits in x.inputs.values() for bit in bits}:

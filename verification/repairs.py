@@ -240,10 +240,10 @@ class _Repairs:
         while copies > 1 and bits[copies - 2] == bits[-1] and not isinstance(bits[-1], str):
             copies -= 1
         if copies < len(bits):
-            yield f"operand {port} extended with zeros", (*bits[:copies], *["0"] * (len(bits) - copies))
+            yield f"operand {port} extended with zeros", (*bits[:copies], *_zeros(len(bits) - copies))
         longer = self._longer.get(bits[:low])
         if longer is not None:
-            yield f"operand {port} not cut", (*longer, *["0"] * (len(bits) - len(longer)))
+            yield f"operand {port} not cut", (*longer, *_zeros(len(bits) - len(longer)))
 
     def _widened(self, numbers: Sequence[int]) -> Iterator[Repair]:
         """Yield the cells of a place whose results have too few bits for those that read them, with zeros above."""
@@ -382,3 +382,7 @@ def _plus(step: int) -> Callable[[Word[Any]], Word[Any]]:
 
 _RESULTS = {"one more": _plus(1), "one less": _plus(-1)}
 """What may be meant in place of a result."""
+
+
+def _zeros(count: int) -> Bits:
+    return tuple("0" for _ in range(count))

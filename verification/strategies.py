@@ -348,7 +348,9 @@ def extremes(case: Case) -> QuestionVerdict | None:
 def special_operands(case: Case) -> QuestionVerdict | None:
     """Look for a witness among special operands, in which violations show: random ones, made special."""
     budget = case.means.budget
-    for special in case.question.special_cases() if budget is not None else ():
+    if budget is None:
+        return None
+    for special in case.question.special_cases():
         allowed = Budget(budget.rows, min(budget.seconds, case.limits.seconds / 4))
         found = search(special, case.design, seed=case.means.seed, budget=allowed)
         case.limits = case.limits.after(found.seconds, "the search")

@@ -240,8 +240,9 @@ def _projections(out: Epilogue, product: Product, a: Patterns, b: Patterns) -> P
     positive |= _any((minus[0], minus[1] & far[1]))
     negative = _any((plus[0] & far[0], minus[1]), (plus[0], minus[1] & far[1]), (minus[0] & far[0], plus[1]))
     negative |= _any((minus[0], plus[1] & far[1]))
-    nan = _any((far[0], zero[1]), (zero[0], far[1])) | (positive & negative)
-    nan |= np.isnan(x).any(axis=1)[:, None] | np.isnan(y).any(axis=0)[None, :]
+    nan: npt.NDArray[np.bool_] = _any((far[0], zero[1]), (zero[0], far[1])) | (positive & negative)
+    rows, columns = np.asarray(np.isnan(x).any(axis=1)), np.asarray(np.isnan(y).any(axis=0))
+    nan |= rows[:, None] | columns[None, :]
     rules = rules_of(product.d, out.rounding, out.out_of_range)
     found = np.empty(totals.shape, dtype=pattern_dtype(product.d))
     for at in np.ndindex(totals.shape):
@@ -265,21 +266,21 @@ def _integers(values: Floats) -> tuple[npt.NDArray[np.object_], int]:
 
 
 def _plus(values: Floats) -> npt.NDArray[np.bool_]:
-    return values > 0
+    return np.greater(values, 0)
 
 
 def _minus(values: Floats) -> npt.NDArray[np.bool_]:
-    return values < 0
+    return np.less(values, 0)
 
 
 def _zero(values: Floats) -> npt.NDArray[np.bool_]:
-    return values == 0
+    return np.equal(values, 0)
 
 
 def _any(*pairs: tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]) -> npt.NDArray[np.bool_]:
     """Return for which elements of a product some k is in both of a pair."""
-    found: npt.NDArray[np.bool_] = sum(a.astype(np.int64) @ b.astype(np.int64) for a, b in pairs) > 0
-    return found
+    found = np.array([a.astype(np.int64) @ b.astype(np.int64) for a, b in pairs])
+    return np.asarray(found.any(axis=0))
 
 
 def _converted(rules: Rules, fmt: Format, size: int, exponent: int, below: bool, infinite: bool, nan: bool) -> int:

@@ -119,7 +119,8 @@ def _assertion(unit: RtlUnit, model: Model, layout: Layout) -> str:
             element = short if name == "c" else f"{short}{i}"
             if element not in latency:
                 held |= {int(bit) for bit in bits}
-            filled: Bits = (*("0" for _ in range(width - len(bits))), *bits)
+            zeros: Bits = tuple("0" for _ in range(width - len(bits)))
+            filled = (*zeros, *bits)
             columns.setdefault(name, []).append((filled, latency.get(element, 0)))
     if not file.adds_c:
         columns["c"] = [(tuple("0" for _ in range(model.design.c_format.bits)), 0)]
@@ -128,7 +129,7 @@ def _assertion(unit: RtlUnit, model: Model, layout: Layout) -> str:
         for name, elements in columns.items()
     ]
     d = model.design.d_format
-    registers = {bits: name for name, bits in reversed(layout.stored.items())}
+    registers = {bits: name for name, bits in reversed(list(layout.stored.items()))}
     read_row = [*layout.inputs, *registers.values()]
     return _ASSERTION.format(
         about=f"by mmaproof {model.version}",

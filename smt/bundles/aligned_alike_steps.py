@@ -109,7 +109,8 @@ class AlignedAlikeSteps:
             term, e = leaves.term(own), leaves.word(total.e_max)
             aligned = align(self._algebra, term, e, total.path.cuts[i])
             leaves.use(self._laws, aligned.is_value(0), [term.significand.is_value(0)], why)
-        self._alike([], tuple(total.aligned[i] for total in self._sums))
+        first, second = self._sums
+        self._alike([], (first.aligned[i], second.aligned[i]))
 
     def _of_operands(self, claim: _Truth, why: str) -> None:
         """Prove a claim about operands, whatever c and the products of significands are."""

@@ -121,7 +121,7 @@ class _Search:
     # --- what gates compute -----------------------------------------------------------------------------------
 
     def _find_cuts(self) -> None:
-        own = {v: {(v,): 0b10} for v in range(2, self._gates.variables + 1)}
+        own: dict[int, dict[Cut, int]] = {v: {(v,): 0b10} for v in range(2, self._gates.variables + 1)}
         for v, (kind, *inputs) in self._made.items():
             parts = [self._of_literal(int(x), own) for x in inputs]
             cuts = parts[0]

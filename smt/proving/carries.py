@@ -157,8 +157,8 @@ class _Chain:
             for x in of[:1] + of[1:][-MOST_SPANS:]:
                 for p in [None] if x.first < 0 else pairs.get((x.last, x.first), ()):
                     self._pair(x, p)
-        for i, p in enumerate(self._positions):
-            self._adder(i, p)
+        for i, position in enumerate(self._positions):
+            self._adder(i, position)
 
     def _cone(self) -> list[int]:
         """Return the gates between the positions and the carries, each after its inputs."""
@@ -206,12 +206,12 @@ class _Chain:
             carry = a & b | (a | b) & carry
             note(True, i, -1, carry)
         for k in range(len(x)):
-            g, p, t = 0, every, every
+            g, passes, t = 0, every, every
             for i in range(k, len(x)):
                 a, b = x[i], y[i]
-                g, p, t = a & b | (a | b) & g, p & (a ^ b), t & (a | b)
+                g, passes, t = a & b | (a | b) & g, passes & (a ^ b), t & (a | b)
                 note(True, i, k, g)
-                note(False, i, k, p)
+                note(False, i, k, passes)
                 note(False, i, k, t)
 
     def _samples(self) -> tuple[int, list[int], list[int], int]:
@@ -260,10 +260,10 @@ class _Chain:
                     using.append(number)
                     needed |= self._of_fact[number]
         lemma = SumLemma(self._with_carries(inputs, needed), tuple(using), ((1, of), (-1, out)))
-        number = self._hold(lemma)
-        if number is not None:
-            self._facts.setdefault(abs(g.literal), []).append((number, None if p is None else abs(p.literal)))
-            self._of_fact[number] = {out} if passed is None else {out, passed}
+        held = self._hold(lemma)
+        if held is not None:
+            self._facts.setdefault(abs(g.literal), []).append((held, None if p is None else abs(p.literal)))
+            self._of_fact[held] = {out} if passed is None else {out, passed}
 
     def _hold(self, lemma: SumLemma) -> int | None:
         """Add a lemma if it holds. Return its number."""

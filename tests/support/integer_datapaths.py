@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from pysmt.fnode import FNode
@@ -198,8 +199,8 @@ def _put(columns: Columns, place: int, bit: int) -> None:
 
 PRODUCTS: Mapping[str, Callable[..., None]] = {
     "simple": simple,
-    "booth2": lambda *x: booth(*x, radix=2),
-    "booth4": lambda *x: booth(*x, radix=4),
+    "booth2": partial(booth, radix=2),
+    "booth4": partial(booth, radix=4),
 }
 
 # --- trees --------------------------------------------------------------------------------------------------------
