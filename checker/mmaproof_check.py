@@ -416,7 +416,7 @@ def gates_below(made, roots, known):
     while pending:
         x = pending.pop()
         if x not in known and x not in cone:
-            require(x in made, f"variable {x} is no gate, and it is not given", NotABundle)
+            require(x in made, f"variable {x} is not a gate, and it is not given", NotABundle)
             cone.add(x)
             pending += map(abs, made[x][1:])
     return sorted(cone)

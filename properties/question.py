@@ -169,7 +169,7 @@ class Question(Keyed, ABC):
         return ()
 
     def special_cases(self) -> Sequence[Question]:
-        """Return what is asked of special operands alone, in which violations show. By default there are none."""
+        """Return questions about special operands alone, in which violations show. By default there are none."""
         return ()
 
     def taken(self, witness: Operands) -> Operands:

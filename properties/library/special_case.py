@@ -1,4 +1,4 @@
-"""Special cases of questions: what is asked of special operands alone, in which violations show."""
+"""Special cases of questions: questions about special operands alone, in which violations show."""
 
 from __future__ import annotations
 

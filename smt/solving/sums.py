@@ -159,7 +159,7 @@ class EqualSums:
             return self.gates.xor(*inputs)
         if kind == "ite" and len(inputs) == 3:
             return self.gates.ite(*inputs)
-        raise NotRefutedError(f"{kind} is no gate")
+        raise NotRefutedError(f"{kind} is not a gate")
 
     def check(self, proof: SumProof) -> None:
         """Raise NotRefutedError unless the proof says that the two words are equal."""

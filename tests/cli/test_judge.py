@@ -10,12 +10,12 @@ PLAN = "hopper/wgmma.f32.f16.f16"
 RNG = np.random.default_rng(0)
 A, B = (RNG.standard_normal(x).astype(np.float16) for x in ((32, 64), (64, 32)))
 D = matmul(PLAN, A, B)
-ULP = np.nextafter(D, np.float32(np.inf))
+ULP = np.nextafter(D, (A.astype(np.float64) @ B.astype(np.float64)).astype(np.float32))
 
 
 @pytest.fixture
 def files(tmp_path):
-    """Products in files: as the unit returns it, one step off, and with a row of zeros."""
+    """Products in files: as the unit returns it, one step nearer to the exact result, and with a row of zeros."""
     zeros = D.copy()
     zeros[4] = 0
     for name, d in (("good", D), ("near", ULP), ("bad", zeros)):

@@ -84,7 +84,7 @@ def test_an_unknown_verdict_is_an_error_of_junit(run, tmp_path):
         "2",
         "--no-search",
         "--no-store",
-        "--timeout",
+        "--work",
         "0.0001s",
         "--junit",
         str(junit),
