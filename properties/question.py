@@ -168,14 +168,6 @@ class Question(Keyed, ABC):
         """Return other questions, whose claims together imply this one. By default there are none."""
         return ()
 
-    def special_cases(self) -> Sequence[Question]:
-        """Return questions about special operands alone, in which violations show. By default there are none."""
-        return ()
-
-    def taken(self, witness: Operands) -> Operands:
-        """Return the operands that a witness stands for: of a special case, those of the general question."""
-        return witness
-
     def lemmas(self) -> Sequence[Lemma]:
         """Return lemmas that together imply the claim wherever the preconditions hold. By default there are none."""
         return ()

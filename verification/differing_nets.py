@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.designs.circuit import Bit, Bits, Cell, Circuit
+from mmaproof.designs.circuit import Bit, Bits, Circuit
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
@@ -37,7 +37,6 @@ from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
 from mmaproof.smt.semantics.netlist_step import run_circuit
 from mmaproof.smt.trace import evaluate
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
-from mmaproof.verification.repairs import repairs as changes_that_repair
 
 ROWS = 60
 """Samples from each distribution."""
@@ -165,19 +164,9 @@ def differing_nets(
         right = equal_patterns(netlist.d_format, np.asarray(d.data, dtype=wanted.dtype), wanted)
         return bool(right[-1]) and int((same & ~right).sum()) <= MOST_BROKEN * int(same.sum())
 
-    def chosen(algebra: ArrayAlgebra, rows: npt.NDArray[np.intp]) -> dict[str, Word[Any]]:
-        return _inputs(_words(algebra, netlist, batch.padded(netlist).select(rows)))
-
-    for repair in changes_that_repair(circuit, chosen, netlist.d_format, wanted, ~same):
-        place, cone, width = graph.place(repair.bits), graph.cone(repair.bits), len(repair.bits)
-        shown = repair.change, "makes d right on all samples", width, repair.expected, repair.returned, 1.0
-        repaired = [DifferingNet(graph.name(repair.bits), place, *shown, cone)]
-        break
-    else:
-        repaired = []
     asked = list(suspects.items())[:MOST_SUSPECTS]
     known = [x for name, (fit, x) in asked if fit.is_cut or repairs(name, fit)]
-    known = repaired + known or [x for fit, x in suspects.values() if fit.share >= relations.least_alone]
+    known = known or [x for fit, x in suspects.values() if fit.share >= relations.least_alone]
     expected, returned = (evaluate(x, witness) for x in (model, netlist))
     result = circuit.outputs["d"]
     place, cone = graph.place(result), graph.cone(result)
@@ -272,29 +261,8 @@ class _Graph:
         outputs = [(x, port, bits) for x in circuit.cells for port, bits in x.outputs.items()]
         self._drivers = {bit: x for x, _, bits in outputs for bit in bits}
         named = {x.name if len(x.outputs) == 1 else f"{x.name}.{port}": bits for x, port, bits in outputs}
-        self._names = {bits: name for name, bits in reversed(list(circuit.nets.items()))}
-        self._readers: dict[Bit, list[Cell]] = {}
-        for x in circuit.cells:
-            for bit in {bit for bits in x.inputs.values() for bit in bits}:
-                self._readers.setdefault(bit, []).append(x)
         self.bits: dict[str, Bits] = named | dict(circuit.nets)
         self.explained: set[Bit] = set()
-
-    def name(self, bits: Bits) -> str:
-        """Return the name of a net, or of the nearest one of the sources that depends on it."""
-        found = deque([bits])
-        seen = set(bits)
-        while found:
-            now = found.popleft()
-            names = self._names.get(now)
-            if names is not None:
-                return names if now is bits else f"before {names}"
-            for cell in self._readers.get(now[0], ()):
-                for after in cell.outputs.values():
-                    if seen.isdisjoint(after):
-                        seen.update(after)
-                        found.append(after)
-        return "d"
 
     def place(self, bits: Bits) -> str:
         """Return where the first cell that drives some of these bits is."""
@@ -397,10 +365,8 @@ class _Relations:
             for places in range(min(MOST_PLACES, FAST_BITS - (word.width or 1)) + 1)
             for sign in (1, -1)
         ]
-        shape = (len(self._relations), len(wrong))
-        values = [x.sign * (x.known.values << x.places) for x in self._relations]
-        self._values = np.array(values, dtype=np.int64).reshape(shape)
-        self._rows = np.array([x.rows for x in self._relations], dtype=bool).reshape(shape)
+        self._values = np.array([x.sign * (x.known.values << x.places) for x in self._relations], dtype=np.int64)
+        self._rows = np.array([x.rows for x in self._relations], dtype=bool)
         self._pairs = rng.choice(judged, (2, PAIRS))
         first, second = self._pairs
         self._counts = self._rows[:, first] & self._rows[:, second]

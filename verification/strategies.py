@@ -28,11 +28,11 @@ from mmaproof.designs.operands import OperandBatch
 from mmaproof.gemm.questions.finite_operands import LargerError
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.property import Joined, LemmaVerdict, Proof, QuestionVerdict, Recalled
-from mmaproof.properties.question import Argument, Question
+from mmaproof.properties.question import Question
 from mmaproof.properties.same_alignment import alignment_lemmas
 from mmaproof.smt.bundles.aligned_alike_steps import differ_in_alignment
 from mmaproof.smt.proving.adders import adder_lemmas, by_sums
-from mmaproof.smt.proving.asked import Lemmas, StagedLemma
+from mmaproof.smt.proving.asked import Lemmas
 from mmaproof.smt.proving.decide import Statement, decide
 from mmaproof.smt.proving.exhaustion import small_ones_first
 from mmaproof.smt.proving.kernel import NotComposedError, Theorem
@@ -75,8 +75,6 @@ FIRST_CUBES, CUBE_AT_ONCE = 6, 0.5
 """Cubes that are asked about before the proof, and seconds for each of them."""
 CUBE_SECONDS = 3.0
 """Seconds for one cube after it."""
-SPECIAL_SECONDS = 10.0
-"""Seconds for the solver about special operands."""
 MOST_CUBE_BITS = 60
 """Fraction bits that cubes reach at most."""
 BY_IDENTITY = "identity: the same computation"
@@ -198,14 +196,6 @@ class Case:
         store_witness(self.means.solving.store, self.question, witness, origin)
         return QuestionVerdict(Status.REFUTED, self.seconds, witness=witness, origin=origin, question=self.question)
 
-    def joined(self, argument: Argument) -> tuple[Theorem | None, tuple[StagedLemma, ...]]:
-        """Return the theorem that an argument makes, None if a kernel does not take its steps, and its lemmas."""
-        began, whole = worked(), self.question.formula
-        asked = Lemmas(small_ones_first(self.means.solving, self.ask), self.limits, began, whole.environment)
-        theorem = asked.joined(whole.violation, argument)
-        self.limits = self.limits.after(worked() - began, "lemmas")
-        return theorem, asked.found()
-
     def implied(
         self, lemmas: Sequence[LemmaVerdict], limits: Limits, theorem: Theorem | None = None
     ) -> QuestionVerdict:
@@ -266,19 +256,12 @@ class Case:
 
 
 def identical_arithmetic(case: Case) -> QuestionVerdict | None:
-    """Two designs or plans that are the same computation are equal, bit for bit: a result is equal to itself."""
-    question = case.question
-    if not question.is_same_computation():
+    """Two designs or plans that are the same computation are equal, bit for bit; no lemma is needed."""
+    if not case.question.is_same_computation():
         return None
-    argument = question.argument()
-    theorem, asked = (None, ()) if argument is None else case.joined(argument)
-    lemmas = () if theorem is None else proved_of(asked)
-    if not question.where:
-        proof = theorem or Joined()
-        return QuestionVerdict(
-            Status.PROVED, case.seconds, question=question, origin=BY_IDENTITY, lemmas=lemmas, proof=proof
-        )
-    found = case.implied(lemmas, case.limits, theorem)
+    if not case.question.where:
+        return QuestionVerdict(Status.PROVED, case.seconds, question=case.question, origin=BY_IDENTITY, proof=Joined())
+    found = case.implied((), case.limits)
     return replace(found, origin=BY_IDENTITY) if found.status is Status.PROVED else found
 
 
@@ -345,35 +328,6 @@ def extremes(case: Case) -> QuestionVerdict | None:
     return case.refuted(witnesses, f"extreme operands ({len(batch)} sets)") if witnesses else None
 
 
-def special_operands(case: Case) -> QuestionVerdict | None:
-    """Look for a witness among special operands, in which violations show: random ones, made special."""
-    budget = case.means.budget
-    if budget is None:
-        return None
-    for special in case.question.special_cases():
-        allowed = Budget(budget.rows, min(budget.seconds, case.limits.seconds / 4))
-        found = search(special, case.design, seed=case.means.seed, budget=allowed)
-        case.limits = case.limits.after(found.seconds, "the search")
-        if found.witnesses:
-            by = f"search (seed {found.seed}, {found.rows} sets of special operands tried, {found.seconds:.2f} s)"
-            return case.refuted([special.taken(x) for x in found.witnesses], by)
-    return None
-
-
-def special_cases(case: Case) -> QuestionVerdict | None:
-    """Ask the solver about special operands, in which violations show."""
-    for special in case.question.special_cases():
-        began = worked()
-        limits = replace(case.limits, seconds=min(case.limits.seconds / 2, SPECIAL_SECONDS))
-        verdict = case.decide(special, limits, met=True)
-        case.limits = case.limits.after(worked() - began, "special operands")
-        if verdict.witness is not None:
-            witness = special.taken(special.operands(verdict.witness))
-            found = case.refuted([witness], f"{verdict.solver} asked about special operands")
-            return replace(found, solver=verdict.solver, lemmas=tuple(case.tried))
-    return None
-
-
 def alignment(case: Case) -> QuestionVerdict | None:
     """Prove that two designs are equal that differ only in what decides alignment.
 
@@ -403,11 +357,14 @@ def own_argument(case: Case) -> QuestionVerdict | None:
     argument = case.question.argument() if case.question.decides_by_argument else None
     if argument is None:
         return None
-    theorem, lemmas = case.joined(argument)
+    began, whole = worked(), case.question.formula
+    asked = Lemmas(case.ask, case.limits, began, whole.environment)
+    theorem = asked.joined(whole.violation, argument)
+    case.limits = case.limits.after(worked() - began, "lemmas")
     if theorem is None:
-        case.tried += map(lemma_verdict, lemmas)
+        case.tried += map(lemma_verdict, asked.found())
         return None
-    return case.implied(proved_of(lemmas), case.limits, theorem)
+    return case.implied(proved_of(asked.found()), case.limits, theorem)
 
 
 def other_questions(case: Case) -> QuestionVerdict | None:
@@ -590,11 +547,9 @@ STRATEGIES: tuple[Strategy, ...] = (
     random_search,
     extremes,
     adders,
-    special_operands,
     own_argument,
     alignment,
     own_lemmas,
-    special_cases,
     other_questions,
     one_moment,
     single_product,

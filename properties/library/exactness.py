@@ -85,8 +85,6 @@ class WithinSpread(SameResults):
         exact = [CutIsExact(k, *kinds[k], s) for k, s in self.spreads.items() if s is not None]
         return [*exact, *cut_bounds(total), ConversionOfValue(design, total)]
 
-    decides_by_argument = True
-
     def argument(self) -> Argument:
         """Return that the step returns what its exact twin does, because no term loses anything."""
         return self._lose_nothing

@@ -10,9 +10,9 @@ from pysmt.fnode import FNode
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import Format
-from mmaproof.properties.library.special_case import SpecialCase
-from mmaproof.properties.property import SimpleProperty, has_single_sum, kept_bits
-from mmaproof.properties.question import Argument, Question
+from mmaproof.properties.library.special_case import CaseFirst, SpecialCase
+from mmaproof.properties.property import has_single_sum, kept_bits
+from mmaproof.properties.question import Argument
 from mmaproof.properties.run_question import RunQuestion, Scope
 from mmaproof.properties.settings import changed_to
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
@@ -56,10 +56,6 @@ class Monotone(RunQuestion):
         before, after = (x.d for x in results)
         smaller = algebra.less(order_key(algebra, fmt, after), order_key(algebra, fmt, before))
         return algebra.any_of([algebra.negation(smaller), *(unpack(algebra, fmt, x).nan for x in (before, after))])
-
-    def special_cases(self) -> Sequence[Question]:
-        """Return the question where e_max changes."""
-        return [_EndOfBinade(self)]
 
     def argument(self) -> Argument:
         """Return why no stage of a step lets the result fall, as steps."""
@@ -146,7 +142,19 @@ class _EndOfBinade(SpecialCase):
         return OperandWords(columns[0], columns[1], x.c, x.scale_a, x.scale_b)
 
 
-class MonotoneInC(SimpleProperty):
+class _Monotonicity(CaseFirst):
+    """What both properties have in common."""
+
+    case_name = "at the end of a binade"
+
+    def case(self, general: RunQuestion) -> RunQuestion:
+        """Return the question where e_max changes."""
+        if not isinstance(general, Monotone):
+            raise TypeError(f"{type(general).__name__} has no binade whose end could be asked about")
+        return _EndOfBinade(general)
+
+
+class MonotoneInC(_Monotonicity):
     """A larger accumulator never makes a smaller result."""
 
     name = "monotone-in-c"
@@ -173,7 +181,7 @@ class MonotoneInC(SimpleProperty):
         return _MonotoneInC(design, scope)
 
 
-class MonotoneInA(SimpleProperty):
+class MonotoneInA(_Monotonicity):
     """A larger element of a, times a positive number, never makes a smaller result."""
 
     name = "monotone-in-a"

@@ -1,17 +1,22 @@
-"""Special cases of questions: questions about special operands alone, in which violations show."""
+"""Properties whose violations show in a special case of their operands, which is asked about first."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
-from mmaproof.properties.run_question import RunQuestion
+from mmaproof.properties.property import Ask, PropertyVerdict, SimpleProperty
+from mmaproof.properties.run_question import RunQuestion, Scope
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
+from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.semantics import DotProduct, OperandWords
 from mmaproof.smt.semantics.patterns import zero
+from mmaproof.smt.solving.verdict import Status, combine
 
 _INTEGERS = IntegerAlgebra()
 
@@ -47,6 +52,10 @@ class SpecialCase(RunQuestion):
         """Return the other question's claim."""
         return self.general.relation(algebra, self.special(algebra, operands), results)
 
+    def lemmas(self) -> Sequence[Lemma]:
+        """Return the other question's lemmas: they imply its claim for all operands."""
+        return self.general.lemmas()
+
 
 class NothingBesideC(SpecialCase):
     """All products from some index on are (+0) * (+0)."""
@@ -78,3 +87,27 @@ class RepeatedProducts(SpecialCase):
         a, b = ([*y[: self.first], *[y[self.first]] * (len(y) - self.first)] for y in (x.a, x.b))
         scales = ([y[0]] * len(y) if y else [] for y in (x.scale_a, x.scale_b))
         return OperandWords(a, b, x.c, *scales)
+
+
+class CaseFirst(SimpleProperty):
+    """A property that is one question. Whether a special case violates it is asked first."""
+
+    case_name: ClassVar[str]
+
+    @abstractmethod
+    def case(self, general: RunQuestion) -> RunQuestion:
+        """Return the special case."""
+
+    def settle(self, design: Design, scope: Scope, ask: Ask) -> PropertyVerdict:
+        """Ask about the special case. Unless that refutes the property, ask the whole question."""
+        case = self.case(self.question(design, scope))
+        answer = ask(case, self.case_name)
+        first = {self.case_name: answer}
+        if answer.status is Status.REFUTED and answer.witness is not None:
+            return PropertyVerdict(Status.REFUTED, runs=case.witness_runs(answer.witness), answers=first)
+        proved = combine([answer.status, *(x.status for x in answer.lemmas)]) is Status.PROVED
+        if proved and answer.lemmas:
+            # they are the lemmas of the question itself, and what meets the preconditions of the case meets its own
+            return PropertyVerdict(answer.status, reason=answer.reason, answers=first)
+        finding = super().settle(design, scope, ask)
+        return replace(finding, answers=first | dict(finding.answers or {}))

@@ -5,33 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from pysmt.fnode import FNode
-
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.library.single_product import smallest_product
-from mmaproof.properties.library.special_case import NothingBesideC
+from mmaproof.properties.library.special_case import CaseFirst, NothingBesideC
 from mmaproof.properties.property import INTEGER, UNSTATED, SimpleProperty, has_single_sum, kept_bits
-from mmaproof.properties.question import Argument, Question
 from mmaproof.properties.run_question import RunQuestion, Scope, of_one_step
 from mmaproof.properties.settings import changed_to, has_value
-from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
-from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.bundles.aligned_alike_steps import AlignedAlikeSteps
-from mmaproof.smt.bundles.leaves import Leaves
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.proving.conversions import ConversionOfValue
 from mmaproof.smt.proving.cuts import cut_bounds
-from mmaproof.smt.proving.kernel import Kernel, NotComposedError, conjuncts
-from mmaproof.smt.proving.laws_in_use import LawsInUse
 from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.proving.zeros import (
+    NeutralStep,
+    UnusedBitsZero,
     ZeroHidesNothing,
     ZeroIsLowest,
     unused_bits,
     zeros_can_be_lowest,
 )
-from mmaproof.smt.semantics import DotProduct, OperandWords, StepSignals, dot_product_accumulate
+from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate
 from mmaproof.smt.semantics.labels import is_of_products
 from mmaproof.smt.semantics.patterns import is_finite, same_number, signed_like, zero
 from mmaproof.smt.semantics.terms import ZERO_EXPONENT
@@ -50,34 +44,7 @@ class _SameNumber(RunQuestion):
         return same_number(algebra, self.design.d_format, results[0].d, results[1].d)
 
 
-class _OtherZeros(_SameNumber):
-    """Runs of one step that differ in zero products alone. No alignment that matters differs."""
-
-    decides_by_argument = True
-    beside = 0
-    """products beside which all others are zeros, where violations show"""
-
-    def special_cases(self) -> Sequence[Question]:
-        """Return the question about a step whose other products are zeros."""
-        return [NothingBesideC(self, self.beside)]
-
-    def argument(self) -> Argument | None:
-        """Return why both runs return the same."""
-        return self._aligned_alike if self.design.guarantees(Guarantee.ALIGNED_SUMS) else None
-
-    def _aligned_alike(self, kernel: Kernel) -> None:
-        algebra = TermAlgebra(kernel.environment)
-        operands = self.symbols(algebra)
-        runs = [dot_product_accumulate(self.asked(x), algebra, y).steps for x, y in self.runs(algebra, operands)]
-        ((first,), (second,)) = runs
-
-        def same(d: Word[FNode], e: Word[FNode]) -> Truth[FNode]:
-            return same_number(algebra, self.design.d_format, d, e)
-
-        AlignedAlikeSteps(kernel, first, second, [operands.c] * 2, self.formula.precondition, same).prove()
-
-
-class _Appended(_OtherZeros):
+class _Appended(_SameNumber):
     """A step whose last product or group is (+0) * (+0) returns the same as in a design where zeros take no part."""
 
     def __init__(self, design: Design, scope: Scope) -> None:
@@ -133,7 +100,7 @@ def _without_zeros(design: Design) -> Design:
     return changed_to(design, zero_product="absent")
 
 
-class AppendedZeros(SimpleProperty):
+class AppendedZeros(CaseFirst):
     """Products (+0) * (+0) do not influence d."""
 
     name = "appended-zeros"
@@ -144,6 +111,7 @@ class AppendedZeros(SimpleProperty):
     )
     witness = "operands with a product (+0) * (+0) whose exponent cuts bits off the others"
     source = "open points 2 and 15; Fasi et al. 2021 set what they do not use to zero"
+    case_name = "beside zeros and c"
     specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"
 
     def why_not(self, design: Design) -> str | None:
@@ -160,6 +128,10 @@ class AppendedZeros(SimpleProperty):
             return design.change(zero_product="absent")
         return design.change(zero_product="e-zero", e_zero=kept_bits(design))
 
+    def case(self, general: RunQuestion) -> RunQuestion:
+        """Return the question about a step whose products are all zeros."""
+        return NothingBesideC(general, 0)
+
     def question(self, design: Design, scope: Scope) -> RunQuestion:
         """Return the question about one step."""
         return _Appended(design, of_one_step(self.name, design, scope))
@@ -174,10 +146,8 @@ def _why_not_aligned(design: Design) -> str | None:
     return None if design.guarantees(Guarantee.ALIGNED_TERMS) else UNSTATED
 
 
-class _OtherPartner(_OtherZeros):
+class _OtherPartner(_SameNumber):
     """d is the same whatever finite number a zero is multiplied by."""
-
-    beside = 1
 
     def runs(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Sequence[tuple[Design, OperandWords[D]]]:
         """Return the run with a zero for a[0], and the one with a zero for b[0] too; signs are kept."""
@@ -207,7 +177,7 @@ class _OtherPartner(_OtherZeros):
         return [ZeroHidesNothing(design, total), *cut_bounds(total), ConversionOfValue(design, total)]
 
 
-class ZeroTimesNonzero(SimpleProperty):
+class ZeroTimesNonzero(CaseFirst):
     """It does not matter by which finite number a zero is multiplied."""
 
     name = "zero-times-nonzero"
@@ -215,6 +185,7 @@ class ZeroTimesNonzero(SimpleProperty):
     statement = "d is the same (zeros of either sign) for a[0] = +-0 and any finite b[0] as for b[0] = +-0"
     witness = "a zero whose finite partner, by its exponent, cuts bits off the other terms"
     source = "open point 2: publications disagree"
+    case_name = "beside zeros and c"
     specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"
 
     def why_not(self, design: Design) -> str | None:
@@ -231,6 +202,10 @@ class ZeroTimesNonzero(SimpleProperty):
             return design.change(zero_product="absent")
         fewer = {"fraction_bits": 23} if kept_bits(design) > 100 else {}
         return design.change(zero_product="operand-minus-126", **fewer)
+
+    def case(self, general: RunQuestion) -> RunQuestion:
+        """Return the question about a step whose other products are zeros."""
+        return NothingBesideC(general, 1)
 
     def question(self, design: Design, scope: Scope) -> RunQuestion:
         """Return the question about one step."""
@@ -256,57 +231,18 @@ class _Padded(_SameNumber):
         """Return whether the operands are finite."""
         return self.finite(algebra, operands)
 
-    decides_by_argument = True
-
-    def argument(self) -> Argument | None:
+    def lemmas(self) -> Sequence[Lemma]:
         """Return that a step of zeros returns every c that is a result of the design."""
-        return self._neutral
-
-    def _neutral(self, kernel: Kernel) -> None:
-        algebra, laws, fmt = TermAlgebra(kernel.environment), LawsInUse(kernel), self.design.d_format
-        operands = self.symbols(algebra)
-        found = [dot_product_accumulate(self.asked(x), algebra, y) for x, y in self.runs(algebra, operands)]
-        count = len(found[0].steps)
-        *_, last = found[0].steps
-        further = found[1].steps[count:]
-        if not further or further[0].path.c.step != count - 1 or found[1].steps[count - 1].d.data is not last.d.data:
-            raise NotComposedError("c is not handed from step to step")
-        assumed = [Truth(x, algebra) for x in conjuncts(self.formula.precondition)]
-        before = found[0].d
-        for step in (last, *further):
-            self._result(laws, step, assumed)
-        for step in further:
-            leaves = Leaves(algebra).parts(before)
-            same, known = same_number(algebra, fmt, before, step.d), [self._is_result(algebra, before), *assumed]
-            leaves.use_of(laws, same, known, "a step of zero products returns the c it is given")
-            leaves = Leaves(algebra)
-            x, y, z = (leaves.word(w) for w in (found[0].d, before, step.d))
-            chain = [same_number(algebra, fmt, p, q) for p, q in ((x, y), (y, z))]
-            if before is not found[0].d:
-                leaves.use(laws, same_number(algebra, fmt, x, z), chain, "one number after the other")
-            before = step.d
-
-    def _is_result(self, algebra: TermAlgebra, d: Word[FNode]) -> Truth[FNode]:
-        """Return whether a conversion may give a pattern: its unused bits are zero, and it is not flushed."""
-        design, read = self.design, unpack(algebra, self.design.d_format, d)
-        unused = unused_bits(design)
-        claims = [d.extract(unused - 1, 0).is_value(0) | read.nan] if unused else []
-        return algebra.all_of([*claims, *([~read.subnormal] if design.step.subnormals.of_results else [])])
-
-    def _result(self, laws: LawsInUse, step: StepSignals[FNode, FNode], assumed: Sequence[Truth[FNode]]) -> None:
-        """Prove that a step returns such a pattern."""
-        algebra = TermAlgebra(laws.environment)
-        claim = self._is_result(algebra, step.d)
-        if claim.data.is_true():
-            return
-        if not step.sums:
-            raise NotComposedError("no sum is converted")
-        total = step.sums[-1]
-        leaves = Leaves(algebra).parts(total.total, total.e_max, *(t.negative for t in total.terms))
-        converted, why = self._is_result(algebra, step.converted), "rho leaves the bits zero that it does not use"
-        leaves.use_of(laws, converted, (), why)
-        leaves = Leaves(algebra).parts(step.converted)
-        leaves.use_of(laws, claim, [converted, *assumed], "a result is a converted sum, an infinity or a NaN")
+        design = self.design
+        if not design.chain.keeps_infinities or not design.guarantees(Guarantee.CONVERTED_BY_RHO):
+            return ()
+        found: list[Lemma] = [NeutralStep(design)]
+        if unused_bits(design):
+            sums = self.symbolic_step().sums
+            if not sums:
+                return ()
+            found.append(UnusedBitsZero(design, sums[-1]))
+        return found
 
 
 class PaddedK(SimpleProperty):

@@ -8,8 +8,7 @@ Both hold of a step whatever its c is, so they hold of a chain: each step is giv
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from pysmt.fnode import FNode
@@ -20,7 +19,7 @@ from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.leaves import Leaves
 from mmaproof.smt.bundles.term_facts import factors_of, prove_product_is_zero, prove_where_not_zero
-from mmaproof.smt.proving.kernel import Kernel, NotComposedError, conjuncts
+from mmaproof.smt.proving.kernel import Kernel, NotComposedError
 from mmaproof.smt.proving.laws_in_use import LawsInUse
 from mmaproof.smt.semantics import StepSignals
 from mmaproof.smt.semantics.align import align
@@ -43,26 +42,16 @@ def differ_in_alignment(first: Design, second: Design, k: int) -> bool:
 class AlignedAlikeSteps:
     """Proves that two steps return the same. ``given`` are the c of both, which are known to be the same.
 
-    So is what is ``assumed`` of operands. By default results are the same if they are ``equal``. Raises
-    NotComposedError.
+    Raises NotComposedError.
     """
 
-    def __init__(
-        self,
-        kernel: Kernel,
-        first: _Signals,
-        second: _Signals,
-        given: Sequence[_Word],
-        assumed: FNode | None = None,
-        equal: Callable[[_Word, _Word], _Truth] = operator.eq,
-    ) -> None:
+    def __init__(self, kernel: Kernel, first: _Signals, second: _Signals, given: Sequence[_Word]) -> None:
         self._algebra, self._laws, self._kernel = (
             TermAlgebra(kernel.environment),
             LawsInUse(kernel, seconds=120.0),
             kernel,
         )
-        self._signals, self._given, self._equal = (first, second), given, equal
-        self._assumed = [] if assumed is None else [Truth(x, self._algebra) for x in conjuncts(assumed)]
+        self._signals, self._given = (first, second), given
         if any(len(x.sums) != 1 or x.path.rounds_again is not None for x in self._signals):
             raise NotComposedError("terms that pass through several sums")
         self._sums = (first.sums[0], second.sums[0])
@@ -71,8 +60,6 @@ class AlignedAlikeSteps:
             raise NotComposedError("terms that are not those of products and c")
         if any(cut.inverts for x in self._sums for cut in x.path.cuts):
             raise NotComposedError("terms that are inverted where they oppose c")
-        self._others: list[int] = []
-        """products that are other ones, of zeros"""
         self._products = [i for i, x in enumerate(labels) if is_of_products(x)]
         self._c = labels.index(Addend.C)
         self._significands = [self._same_product(i) for i in self._products]
@@ -84,10 +71,7 @@ class AlignedAlikeSteps:
             prove_product_is_zero(self._laws, self._algebra, x)
         self._same_exponents()
         for i in self._products:
-            if i in self._others:
-                self._prove_zeros(i)
-            else:
-                self._aligned(i)
+            self._aligned(i)
         self._added()
         self._converted()
 
@@ -95,22 +79,8 @@ class AlignedAlikeSteps:
         """Return the significand of a product, which is that of both."""
         x, y = (total.terms[i] for total in self._sums)
         if any(p.data is not q.data for p, q in ((x.significand, y.significand), (x.negative, y.negative))):
-            self._others.append(i)
+            raise NotComposedError("a product is another one")
         return x.significand
-
-    def _prove_zeros(self, i: int) -> None:
-        """Prove that a product that is another one is zero in both, and adds nothing. Raises NotComposedError."""
-        for total in self._sums:
-            own, why = total.terms[i], "a product of a zero adds nothing"
-            prove_product_is_zero(self._laws, self._algebra, own.significand)
-            if not self._kernel.holds(own.significand.is_value(0).data):
-                self._laws.claim(own.significand.is_value(0).data, (), {}, why)
-            leaves = Leaves(self._algebra)
-            term, e = leaves.term(own), leaves.word(total.e_max)
-            aligned = align(self._algebra, term, e, total.path.cuts[i])
-            leaves.use(self._laws, aligned.is_value(0), [term.significand.is_value(0)], why)
-        first, second = self._sums
-        self._alike([], (first.aligned[i], second.aligned[i]))
 
     def _of_operands(self, claim: _Truth, why: str) -> None:
         """Prove a claim about operands, whatever c and the products of significands are."""
@@ -125,7 +95,7 @@ class AlignedAlikeSteps:
         p, q = self._given
         if p.data is not q.data:
             known.append(p == q)
-        leaves.use_of(self._laws, claim, [*known, *self._assumed], why)
+        leaves.use_of(self._laws, claim, known, why)
 
     def _same_exponents(self) -> None:
         """Prove where some product is not zero that e_max and the aligned c are the same."""
@@ -144,17 +114,10 @@ class AlignedAlikeSteps:
         other = replace(own, exponent=leaves.word(y.exponent), present=leaves.truth(y.present))
         nothing, zero = leaves.truth(self._nothing), own.significand.is_value(0)
         same = (own.exponent == other.exponent) & (own.present == other.present)
-        cuts, why = [total.path.cuts[i] for total in self._sums], "a product is aligned alike"
-        aligned = align(self._algebra, own, e, cuts[0]), align(self._algebra, other, f, cuts[1])
-        equal = aligned[0] == aligned[1]
-        leaves.use(self._laws, nothing | zero | equal, [nothing | (e == f), same | zero], why)
-        for z in aligned:
-            leaves.use(self._laws, ~zero | z.is_value(0), (), why)
-        leaves = Leaves(self._algebra)
-        p, q = (leaves.word(total.aligned[i]) for total in self._sums)
-        nothing, zero = leaves.truth(self._nothing), leaves.truth(x.significand.is_value(0))
-        known = [nothing | zero | (p == q), *(~zero | z.is_value(0) for z in (p, q))]
-        leaves.use(self._laws, nothing | (p == q), known, why)
+        known = self._algebra.any_of([same, zero])
+        cuts = [total.path.cuts[i] for total in self._sums]
+        equal = align(self._algebra, own, e, cuts[0]) == align(self._algebra, other, f, cuts[1])
+        leaves.use(self._laws, nothing | equal, [nothing | (e == f), known], "a product is aligned alike")
 
     def _added(self) -> None:
         """Prove where some product is not zero that both sums are the same."""
@@ -192,11 +155,11 @@ class AlignedAlikeSteps:
         leaves.use_of(self._laws, claim, known, "the same sum is converted to the same")
         leaves = Leaves(self._algebra).parts(self._nothing, x.converted, y.converted, *self._given)
         same = [self._nothing | (x.converted == y.converted)]
-        (p, q), result = self._given, self._equal(x.d, y.d)
+        (p, q), result = self._given, x.d == y.d
         same += [] if p.data is q.data else [p == q]
-        leaves.use_of(self._laws, self._nothing | result, [*same, *self._assumed], "the same special results")
+        leaves.use_of(self._laws, self._nothing | result, same, "the same special results")
         leaves = Leaves(self._algebra).parts(*(w for w in self._given if not w.data.is_symbol()))
-        known = [*([] if p.data is q.data else [p == q]), *self._assumed]
+        known = [] if p.data is q.data else [p == q]
         leaves.use_of(self._laws, ~self._nothing | result, known, "where all products are zero, the results agree")
         leaves = Leaves(self._algebra)
         nothing, equal = leaves.truth(self._nothing), leaves.truth(result)

@@ -5,14 +5,13 @@ on operands are told apart by cases, in each of which both are constants: the pl
 
 * Both sums have one sign, both are zero or none, and the magnitude of the wide one is that of the other, moved up.
 * Both magnitudes, unless they are zero, have the same bits from their highest one on, which has the same exponent.
-  That is one lemma, or one for each place of that bit.
+  Each place of that bit is a lemma.
 * The rest of a conversion sees nothing else.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 from pysmt.fnode import FNode
@@ -21,12 +20,9 @@ from mmaproof.smt.algebra.magnitudes import with_top_exponent
 from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.leaves import Leaves
-from mmaproof.smt.proving.kernel import NotComposedError
 from mmaproof.smt.proving.laws_in_use import LawsInUse
 from mmaproof.smt.proving.walk import Substitution
 
-AT_ONCE = 2.0
-"""Seconds in which one lemma about all places of the highest bit is refuted."""
 _Word = Word[FNode]
 _Truth = Truth[FNode]
 
@@ -112,14 +108,6 @@ class ConvertedAlike:
         algebra, why = self._algebra, "a sum in smaller units is normalised to the same number"
         wide, other = self._wide, self._other
         numbers = (wide.total.magnitude(), wide.e_max, other.total.magnitude(), other.e_max)
-        leaves = Leaves(algebra)
-        w, e, m, f = map(leaves.word, numbers)
-        at = leaves.truth(case.at)
-        known = [~at | is_moved(w, m, case.places), ~at | self.exponents(case, e, f)]
-        with suppress(NotComposedError):  # a solver that rewrites words needs no places
-            at_once = LawsInUse(self._laws.kernel, seconds=AT_ONCE)
-            leaves.use(at_once, algebra.any_of([~at, m.is_value(0), self._same_top(w, e, m, f)]), known, why)
-            return
         for top in range(numbers[2].width):
             leaves = Leaves(algebra)
             w, e, m, f = map(leaves.word, numbers)

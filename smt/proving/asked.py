@@ -72,7 +72,7 @@ class Lemmas:
         self._ask, self._limits, self._started = ask, limits, started
         self._asked: dict[str, StagedLemma] = {}
         self._environment = environment
-        self._kept = 0.0
+        self._kept = LEAST_SECONDS
         """seconds that are left where a kernel takes no more steps"""
         self.entries: list[Entry] = []
         """what happened in the proof, in order: the lemmas that were proved, and what others note"""
@@ -122,7 +122,7 @@ class Lemmas:
 
     def go_on(self) -> None:
         """Raise NotComposedError if no time is left, as a kernel asks for it."""
-        if self._left().seconds <= max(self._kept, LEAST_SECONDS):
+        if self._left().seconds <= self._kept:
             raise NotComposedError(f"no time is left of {self._limits}")
 
     def joined(self, root: FNode, argument: Callable[[Kernel], None]) -> Theorem | None:
@@ -142,7 +142,7 @@ class Lemmas:
         return self._limits.after(worked() - self._started, "earlier lemmas")
 
     def _answer(self, stated: Stated, seconds: float, widened: int = 0) -> Reply:
-        left = self._left().after(self._kept, "what follows")
+        left = self._left()
         if left.seconds <= LEAST_SECONDS:
             raise OutOfTimeError
         terms = self._environment.formula_manager

@@ -1,8 +1,8 @@
 """A fused multiply-add by cases: the distance of the exponents of its product and its addend.
 
 Every shift of an addend depends on that distance. Where it is one number, or one of few, a solver decides whether two
-datapaths agree. So the cases are: an operand is not a finite number or the product is zero; the addend lies far above the
-product, or far below it; the distance is in a short range. That no other case exists is a lemma of its own.
+datapaths agree. So the cases are: an operand is not a finite number or the product is zero; the addend lies far above
+the product, or far below it; the distance is in a short range. That no other case exists is a lemma of its own.
 
 Multipliers are cut out. One product of the root becomes a variable. Every other word that is this product, shifted
 perhaps, is proved to be so, as a statement about two significands; of the variable it is only known how large products

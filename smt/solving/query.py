@@ -13,7 +13,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -75,7 +75,6 @@ class Query:
     nodes: tuple[Node, ...]
 
     @classmethod
-    @lru_cache(maxsize=4)  # whoever asks, tries all values and looks into the store, each about the same formula
     def of(cls, formula: FNode) -> "Query":
         """Return the query of a pySMT formula. The walk has its own stack, so formulas may be of any depth.
 

@@ -15,10 +15,8 @@ from support.waiting import LONG
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.properties.equivalence import Equivalence
-from mmaproof.properties.library import find_property
 from mmaproof.properties.preconditions import parse_precondition
 from mmaproof.properties.property import Joined, LemmaVerdict, QuestionVerdict
-from mmaproof.properties.run_question import Scope
 from mmaproof.smt.solving.attempt import COMMANDS
 from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
 from mmaproof.smt.solving.portfolio import Overtaken
@@ -269,16 +267,3 @@ def test_a_quick_part_is_asked_alone(seconds, k, begins):
         assert case.ask(FALSE(), (), limits=LIMITS).outcome is Outcome.UNSAT
     assert (case.rival is not None) == begins
     case.end()
-
-
-@pytest.mark.parametrize(("strategy", "budget"), [("special_operands", Budget(1000, 5.0)), ("special_cases", None)])
-@pytest.mark.parametrize("violated", [True, False])
-def test_special_operands_refute_the_question_that_they_are_made_for(strategy, budget, violated):
-    design = find_design(f"{VOLTA}@zero_product=e-zero,e_zero=30" if violated else VOLTA)
-    question = find_property("appended-zeros").question(design, Scope())
-    case = Case(question, design, Means(Solving(), LIMITS, budget), worked(), LIMITS)
-    found = getattr(strategies, strategy)(case)
-    assert (found is not None) == violated
-    if found is not None:
-        assert question.is_refuted_by(found.witness)
-        assert found.status is Status.REFUTED

@@ -42,7 +42,6 @@ def asked(name: str, design: str) -> tuple[Question, Design]:
 
 
 QUESTIONS = {
-    "one computation": lambda: between("turing/f32.f16.f16.f32", "ampere/m16n8k16.f32.f16.f16.f32", 16),
     "an argument of its own": lambda: between(INT4, f"{INT4}@L=4", 8),
     "one piece": lambda: between(f"{VOLTA}@L=1", f"{VOLTA}@L=1,carry_bits=8", 1),
     "stages": lambda: between(VOLTA, f"{VOLTA}@adder=carry-save", 4),

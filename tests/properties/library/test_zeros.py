@@ -89,7 +89,7 @@ def test_the_input_of_open_point_2_is_a_witness():
 def test_a_special_case_is_part_of_the_question():
     asked, design = find_property("zero-times-nonzero"), find_design(f"{VOLTA}@{READING_A}")
     question = asked.question(design, Scope())
-    (case,) = question.special_cases()
+    case = asked.case(question)
     witness = Operands((0x3C00,) * 4, (0x6400, 0x3C00, 0x3C00, 0x3C00), 0x00000200)
     assert case.is_refuted_by(witness) and not question.is_refuted_by(witness)
     shown = case.witness_runs(witness)[0].operands
@@ -101,6 +101,8 @@ def test_the_lemmas_have_mutants():
     assert [decide(x) for x in lemmas("appended-zeros", VOLTA)] == [Status.PROVED]
     assert [decide(x) for x in lemmas("appended-zeros", f"{VOLTA}@zero_product=e-zero,e_zero=0")] == [Status.REFUTED]
     assert decide(lemmas("zero-times-nonzero", f"{VOLTA}@{READING_A}")[0]) is Status.REFUTED
+    assert [decide(x) for x in lemmas("padded-k", FP8)] == [Status.PROVED, Status.PROVED]
+    assert decide(lemmas("padded-k", f"{FP8}@fraction_bits=10")[0]) is Status.REFUTED
 
 
 @pytest.mark.parametrize(
