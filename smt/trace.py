@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _INTEGERS = IntegerAlgebra()
 
 
-def trace(design: Design | str, operands: Operands, algebra: IntegerAlgebra = _INTEGERS) -> DotProduct[int, bool]:
+def trace(design: Design | str, operands: Operands) -> DotProduct[int, bool]:
     """Return result and signals of ``design`` (or the design of that name) on one element, computed on integers.
 
     Raises OperandError where the operands do not fit the design.
@@ -29,6 +29,10 @@ def trace(design: Design | str, operands: Operands, algebra: IntegerAlgebra = _I
     >>> len(mmaproof.trace("volta/f32.f16.f16.f32", ones).steps)
     1
     """
+    return _traced(design, operands, _INTEGERS)
+
+
+def _traced(design: Design | str, operands: Operands, algebra: IntegerAlgebra) -> DotProduct[int, bool]:
     design = find_design(design)
     operands.check(design)
     a, b, c, _ = design.formats
@@ -76,7 +80,7 @@ def named_signals(design: Design | str, operands: Operands) -> dict[str, tuple[i
     Raises as ``trace``.
     """
     algebra = _Named()
-    trace(design, operands, algebra)
+    _traced(design, operands, algebra)
     return algebra.kept
 
 

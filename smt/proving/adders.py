@@ -59,7 +59,7 @@ _CARRIES: Final = _carries()
 
 
 @dataclass(frozen=True)
-class Adder:
+class FoundAdder:
     """sum + 2 carry is the sum of the inputs. All are literals; samples alone say so of a carry that is ``far``."""
 
     sum: int
@@ -112,7 +112,7 @@ class _Search:
         self._sums, self._gates = sums, sums.gates
         self._made = dict(sums.gates.inputs())
         self._cuts: dict[int, dict[Cut, int]] = {}
-        self._adders: dict[int, list[Adder]] = defaultdict(list)
+        self._adders: dict[int, list[FoundAdder]] = defaultdict(list)
         self._parities: dict[int, list[tuple[Cut, int]]] = defaultdict(list)
         self._added: list[tuple[str | int, ...]] = []
         self._find_cuts()
@@ -184,7 +184,7 @@ class _Search:
                     )
                     for c in of_value.get(min(value, value ^ every), ())[-MOST_ALIKE:] if 0 < value < every else ():
                         if c not in near:
-                            adder = Adder(parity, c if values[c] == value else -c, literals, far=True)
+                            adder = FoundAdder(parity, c if values[c] == value else -c, literals, far=True)
                             of_cut.append((generates, adder))
                 best = any(generates for generates, _ in of_cut) and len(cut) == 3
                 for generates, adder in of_cut:
@@ -212,12 +212,12 @@ class _Search:
         even = sum(x < 0 for x in literals) % 2 == 0
         return s if (table in (0x96, 0x6)) == even else -s
 
-    def _adder(self, s: int, table: int, c: int, of_carry: int, cut: Cut) -> Adder:
+    def _adder(self, s: int, table: int, c: int, of_carry: int, cut: Cut) -> FoundAdder:
         signs, sign = _CARRIES[len(cut), of_carry]
         literals = tuple(v * x for v, x in zip(cut, signs, strict=True))
-        return Adder(self._parity(s, table, literals), sign * c, literals)
+        return FoundAdder(self._parity(s, table, literals), sign * c, literals)
 
-    def _add(self, adder: Adder) -> None:
+    def _add(self, adder: FoundAdder) -> None:
         for v in {abs(adder.sum), abs(adder.carry)}:
             self._adders[v].append(adder)
 
@@ -230,7 +230,7 @@ class _Search:
         lemmas, order = carries.lemmas, list[int]()
         results = {v for key in self._sums.difference if len(key) == 1 for v in key}
         carries.prove((x.key for x in used if x.far), (x.key for x in used), results)
-        known: dict[Adder, int] = {}
+        known: dict[FoundAdder, int] = {}
         for adder in used:
             if adder not in known:
                 known[adder] = len(lemmas)
@@ -242,7 +242,7 @@ class _Search:
             order.append(known[adder])
         return SumProof(tuple(self._added), tuple(lemmas), tuple(order))
 
-    def _eliminated(self) -> Iterator[Adder]:
+    def _eliminated(self) -> Iterator[FoundAdder]:
         """Yield the adders whose sums are eliminated, in order."""
         left, modulus = dict(self._sums.difference), self._sums.modulus
         pending = [-v for key in left if len(key) == 1 for v in key]
@@ -257,7 +257,7 @@ class _Search:
             for x in (*adder.inputs, adder.carry, adder.sum):
                 heapq.heappush(pending, -abs(x))
 
-    def _fitting(self, v: int, left: Mapping[frozenset[int], int]) -> Adder | None:
+    def _fitting(self, v: int, left: Mapping[frozenset[int], int]) -> FoundAdder | None:
         modulus = self._sums.modulus
 
         def weight(x: int) -> int:
@@ -271,7 +271,7 @@ class _Search:
                     return adder
         if 2 * weight(v) % modulus == 0:
             for cut, table in sorted(self._parities[v], key=lambda x: -len(x[0])):
-                return Adder(self._parity(v, table, cut), self._carry(cut), cut)
+                return FoundAdder(self._parity(v, table, cut), self._carry(cut), cut)
         return None
 
     def _carry(self, cut: Cut) -> int:

@@ -91,7 +91,7 @@ def holds_exactly_at(question, is_counterexample, operands, rng, count=4):
     for x in chosen:
         operands = (*x.a, *x.b, x.c)
         values = dict(zip((s.symbol_name() for s in question.formula.symbols), operands, strict=True))
-        held = checker.translated(terms, claim.asserted, values)[1] == [[checker.TRUE]]
+        held = checker.translated(terms, claim.asserted, values)[1][claim.asserted[0]] == [checker.TRUE]
         assert held == is_counterexample(x), x
 
 

@@ -13,7 +13,7 @@ from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.gemm.programs.algorithms import ALGORITHMS
 from mmaproof.properties.library import PROPERTIES
 
-MOST = 31
+MOST = 32
 VOLTA = [x for x in load_catalogue().designs if x.startswith("volta/")]
 
 
