@@ -16,7 +16,7 @@ from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.semantics import DotProduct, OperandWords
 from mmaproof.smt.semantics.patterns import zero
-from mmaproof.smt.solving.verdict import Status, combine
+from mmaproof.smt.solving.verdict import Status
 
 _INTEGERS = IntegerAlgebra()
 
@@ -105,9 +105,5 @@ class CaseFirst(SimpleProperty):
         first = {self.case_name: answer}
         if answer.status is Status.REFUTED and answer.witness is not None:
             return PropertyVerdict(Status.REFUTED, runs=case.witness_runs(answer.witness), answers=first)
-        proved = combine([answer.status, *(x.status for x in answer.lemmas)]) is Status.PROVED
-        if proved and answer.lemmas:
-            # they are the lemmas of the question itself, and what meets the preconditions of the case meets its own
-            return PropertyVerdict(answer.status, reason=answer.reason, answers=first)
         finding = super().settle(design, scope, ask)
         return replace(finding, answers=first | dict(finding.answers or {}))
