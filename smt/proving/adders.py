@@ -23,7 +23,7 @@ from mmaproof.smt.proving.kernel import Stated
 from mmaproof.smt.solving.gates import TRUE
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.refuting import NotRefutedError
-from mmaproof.smt.solving.sums import EqualSums, SumLemma, SumProof, eliminate
+from mmaproof.smt.solving.sums import EqualSums, SumLemma, SumProof, eliminate, value_of
 from mmaproof.smt.solving.verdict import SolverIdentity
 
 BY_SUMS: Final = "lemmas about adders"
@@ -197,14 +197,8 @@ class _Search:
         every = (1 << SAMPLES) - 1
         values = {v: of.getrandbits(SAMPLES) for v in range(2, self._gates.variables + 1) if v not in self._made}
         values[TRUE] = every
-        for v, (kind, *inputs) in self._made.items():
-            x, *others = (values[i] if (i := int(y)) > 0 else values[-i] ^ every for y in inputs)
-            if kind == "ite":
-                values[v] = x & others[0] | (x ^ every) & others[1]
-                continue
-            for y in others:
-                x = x & y if kind == "and" else x ^ y
-            values[v] = x
+        for v, gate in self._made.items():
+            values[v] = value_of(gate, values, every)
         return values
 
     @staticmethod

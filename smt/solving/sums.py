@@ -265,6 +265,17 @@ def _where(lemma: SumLemma, values: Mapping[int, int], every: int) -> int:
     return of_value.get(0, 0)
 
 
+def value_of(gate: Sequence[str | int], values: Mapping[int, int], every: int) -> int:
+    """Return what a gate is for several assignments, a bit of ``every`` each, from the values of its inputs."""
+    kind, *inputs = gate
+    x, *others = (values[i] if (i := int(y)) > 0 else values[-i] ^ every for y in inputs)
+    if kind == "ite":
+        return x & others[0] | (x ^ every) & others[1]
+    for y in others:
+        x = x & y if kind == "and" else x ^ y
+    return x
+
+
 def _evaluate(
     roots: Iterable[int], made: Mapping[int, tuple[str | int, ...]], values: dict[int, int], every: int
 ) -> bool:
@@ -279,12 +290,5 @@ def _evaluate(
         cone.add(v)
         pending += (abs(int(x)) for x in made[v][1:])
     for v in sorted(cone):  # the inputs of a gate have smaller numbers
-        kind, *inputs = made[v]
-        x, *others = (values[i] if (i := int(y)) > 0 else values[-i] ^ every for y in inputs)
-        if kind == "ite":
-            values[v] = x & others[0] | (x ^ every) & others[1]
-            continue
-        for y in others:
-            x = x & y if kind == "and" else x ^ y
-        values[v] = x
+        values[v] = value_of(made[v], values, every)
     return True
