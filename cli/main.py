@@ -115,10 +115,6 @@ def run_main() -> None:
     sys.exit(main())
 
 
-if __name__ == "__main__":
-    run_main()
-
-
 def usage_message(error: Any, command: Any, given: Sequence[str]) -> str:
     """Return one line for a person about a usage error of the parser, and where to read on.
 
@@ -159,3 +155,7 @@ def _fault(fault: dict[str, Any]) -> str:
             return f"{given!r} is too large: {limits['le']} or less is allowed"
         case _:
             return str(fault["msg"]).removeprefix("Value error, ").removesuffix(".")
+
+
+if __name__ == "__main__":
+    run_main()

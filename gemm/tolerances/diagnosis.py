@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -18,7 +17,9 @@ from mmaproof.gemm.tolerances.magnitudes import Floats
 from mmaproof.gemm.tolerances.places import Change, changes
 from mmaproof.gemm.tolerances.tolerance import Tolerance
 from mmaproof.gemm.tolerances.within import Truths, errors_of, is_within
+from mmaproof.smt.backends import Backend, wanted_backend, wanting
 from mmaproof.smt.evaluate import equal_patterns
+from mmaproof.smt.solving.work import worked
 
 MOST_ROWS = 4
 """Rows and columns of the elements that hypotheses are tried on."""
@@ -28,7 +29,7 @@ LEAST_ROUNDED = 4
 """Elements that must have other bits than the plan's before another rounding is said to explain them."""
 CANDIDATES = 2
 MOST_SECONDS = 20.0
-"""After these no further hypothesis is tried."""
+"""CPU seconds after which no further hypothesis is tried."""
 FEW = 0.01
 Rows = npt.NDArray[np.intp]
 Bits = Callable[[Rows, Rows], Patterns]
@@ -71,11 +72,13 @@ def diagnose(tolerance: Tolerance, product: Product, actual: Patterns, failing: 
     blocks, products, values = _missing(tolerance, looked)
     exact, _ = tolerance.exact_of(tolerance.given(product.a, product.b, product.c, *product.scales))
     changed = list(changes(product, actual, exact, wider.rows, wider.columns))
-    until = time.monotonic() + MOST_SECONDS
+    until = worked() + MOST_SECONDS
     for text, is_rounding, bits in _hypotheses(product, changed, hypotheses(looked.product, blocks, products)):
-        if time.monotonic() > until:
+        if worked() > until:
             break
-        if _have(looked, bits) and _have(wider, bits) and not (is_rounding and _few(wider, tolerance)):
+        with wanting(wanted_backend() or Backend.ARRAYS):  # machine code does not pay for one use
+            fits = _have(looked, bits)
+        if fits and _have(wider, bits) and not (is_rounding and _few(wider, tolerance)):
             return [f"{found}: {text}; all {wider.actual.size} elements that were looked at have these bits"]
     values = values or _within_bound(tolerance, product, changed, looked, wider)
     if values:

@@ -37,7 +37,7 @@ def test_a_person_reads(run):
         ("promoted", "256"),
     ]
     assert all(len(row) == 8 and float(row[2]) <= float(row[7]) for row in rows)
-    assert "proved: 6 lemmas about the steps" in " ".join(out.split())
+    assert "proved: 7 lemmas about the steps" in " ".join(out.split())
     tolerances = [line for line in lines if line.startswith("  |d - rounded| <= ")]
     assert tolerances[2].startswith("  |d - rounded| <= 2.9e+00 for |a| <= 1, |b| <= 1, c = 0, K = 256: plain (")
     assert tolerances[3].startswith("  |d - rounded| <= 1.4e+00 for |a| <= 1, |b| <= 1, c = 0, K = 256: promoted (")

@@ -18,6 +18,7 @@ LIST = tomllib.loads(Path(__file__).with_name("verdicts.toml").read_text(encodin
 QUESTIONS = LIST["question"]
 QUICK, MIDDLE = 0.3, 1.5
 """CPU seconds up to which a question is asked at every change, and up to which some are asked before a merge."""
+RUNS = 3
 STARTING = 1.5
 """CPU seconds above twice the work that a question may take: what is imported and loaded first counts."""
 ALWAYS = ("check monotone-in-c", "compare hopper/wgmma.f32.e4m3.e4m3@fraction_bits=34")
@@ -30,9 +31,8 @@ def _tier(question):
     return pytest.mark.middle if question["work"] <= MIDDLE else pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
 def pace():
-    """How many times as long as on the machine of the list the same work takes here, at least 1."""
+    """Return how many times as long as on the machine of the list the same work takes here and now, at least 1."""
     x, y = (Symbol(name, BVType(10)) for name in ("dividend", "divisor"))
     wide, narrow = BVZExt(x, 10), BVZExt(y, 10)
     exceeds = And(NotEquals(y, BV(0, 10)), BVUGT(BVMul(BVUDiv(wide, narrow), narrow), wide))
@@ -43,14 +43,19 @@ def pace():
 
 @pytest.mark.few(40)
 @pytest.mark.parametrize("question", [pytest.param(x, id=x["ask"], marks=_tier(x)) for x in QUESTIONS])
-def test_a_verdict_is_kept(question, pace, capsys):
-    began = worked()
-    status = main([*shlex.split(question["ask"]), "--no-store", "--json"])
-    used = worked() - began
-    answer = json.loads(capsys.readouterr().out)
-    assert (answer["verdict"], status) == (question["verdict"], 0 if question["verdict"] in PROVED else 1)
-    assert answer.get("value") == question.get("value")
-    assert used <= 2 * pace * question["work"] + STARTING, f"{used:.1f} CPU seconds"
+def test_a_verdict_is_kept(question, capsys):
+    """A run that took too much is repeated: the first one loads and compiles, and another program may be in the way."""
+    for _ in range(RUNS):
+        began = worked()
+        status = main([*shlex.split(question["ask"]), "--no-store", "--json"])
+        used = worked() - began
+        answer = json.loads(capsys.readouterr().out)
+        assert (answer["verdict"], status) == (question["verdict"], 0 if question["verdict"] in PROVED else 1)
+        assert answer.get("value") == question.get("value")
+        twice = 2 * question["work"]
+        if used <= twice + STARTING or used <= twice * pace() + STARTING:
+            return
+    pytest.fail(f"{used:.1f} CPU seconds; {question['work']} are listed")
 
 
 PROVED = ("holds", "equivalent")
