@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
@@ -86,6 +86,16 @@ class Disputes:
             if reading.matches(design):
                 return {n: parse_parameter(n, text) for n, text in reading.settings.items()}
         return {}
+
+    def settings_of(self, designs: Sequence[Design]) -> Iterator[dict[str, Any]]:
+        """Yield what profiles set in any of ``designs``."""
+        for readings in self._said.values():
+            left = designs
+            for reading in readings:
+                others = [x for x in left if not reading.matches(x)]
+                if len(others) < len(left):
+                    yield {n: parse_parameter(n, text) for n, text in reading.settings.items()}
+                left = others
 
     def apply(self, design: Design, profile: str) -> Design:
         """Return ``design`` with every point set as in ``profile``. Raises DesignError for an unknown profile."""

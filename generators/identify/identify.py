@@ -128,7 +128,7 @@ class Identifier:
         nearest = best or max(fit.tried, key=evidence.score)
         if best is None and not self.gave_up and evidence.fits(nearest):
             best, self.validated = nearest, 0
-        if best is None and recorded is None:
+        if best is None and recorded is None and not fit.is_late():
             self._ask_again(evidence, evidence.contradiction(nearest))
         self.told("reporting what is decided")
         outcome = self._outcome(fit, best, nearest)
@@ -176,6 +176,8 @@ class Identifier:
         reached = fit.climb(starts[0])
         if fit.evidence.fits(reached):
             return reached
+        if fit.is_late():
+            return None
         self.other_interfaces = fitting_interfaces(fit.evidence)
         if self.other_interfaces:
             return None

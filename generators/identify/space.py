@@ -223,10 +223,9 @@ def _is_other_word(interface: Interface, name: str, reading: StrEnum) -> bool:
 @cache
 def _known_values(d: Format) -> Mapping[str, tuple[int | None, ...]]:
     """Return what units of the catalogue with this format of d have for each integer parameter, or profiles set."""
-    disputes = load_disputes()
     designs = [x for x in load_catalogue().designs.values() if x.d_format is d]
     held = [complete_settings(*x) for x in {(x.chain, x.step) for x in designs}]
-    held += (disputes.settings(x, p, n.number) for x in designs for p in disputes.profiles for n in disputes.points)
+    held += load_disputes().settings_of(designs)
     integers = (name for name, definition in DEFINITIONS.items() if isinstance(definition.values, IntegerRange))
     values = {name: {x[name] for x in held if name in x} for name in integers}
     return {name: tuple(sorted(x, key=lambda v: (v is not None, v or 0))) for name, x in values.items()}
