@@ -57,7 +57,7 @@ def cover(
         "version": tool_version(),
     }
     showing.ready()
-    with progress(f"covering {unit.name}"), runner(dask) as run:
+    with progress(f"covering {unit.name}"), runner(dask, options.solving) as run:
         done = find_vectors(unit, n, hits=hits, run=None if dask is None else run, **given)
     if done.unasked:
         complain(f"note: not asked: {done.unasked}")

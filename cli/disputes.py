@@ -49,7 +49,7 @@ def disputes(
         for design, names in disputed_designs(architecture)
         for number in range(len(disputed_points(design)))
     ]
-    with executors(dask, jobs) as (pool, at_once):
+    with executors(dask, jobs, options.solving) as (pool, at_once):
         for dispute in counted(in_order(pool, at_once)(dispute_of, tasks), "disputes", len(tasks)):
             if not showing.json:
                 print_dispute(dispute, found[-1] if found else None)

@@ -78,7 +78,7 @@ def evidence(
     )
     showing.ready(read=recordings or [])
     found: list[OpenRow] = []
-    with runner(dask) as run:
+    with runner(dask, options.solving) as run:
         for row in counted(run(open_row, asked), "rows", len(asked)):
             if not showing.json:
                 print_row(row, sum(len(x.vectors) for x in found))

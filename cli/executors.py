@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from mmaproof.cli.options import option
 
 if TYPE_CHECKING:
+    from mmaproof.smt.solving.solving import Solving
     from mmaproof.verification.executors import Pool, Runner
 
 Dask = Annotated[
@@ -25,14 +26,14 @@ Processes = Annotated[
 
 
 @contextmanager
-def executors(dask: str | None, jobs: int | None) -> Iterator[tuple[Pool, int]]:
+def executors(dask: str | None, jobs: int | None, solving: Solving | None = None) -> Iterator[tuple[Pool, int]]:
     """Yield what makes executors, and how many questions to hand to one at a time.
 
     Without a cluster they are ``jobs`` processes of this machine, by default as many as it has CPUs. Raises InputError
-    for both, ClusterNotReachable.
+    for both, ClusterNotReachable: also where a worker lacks what ``solving`` needs.
     """
     from mmaproof.designs.errors import InputError
-    from mmaproof.verification.executors import cluster, local_pool
+    from mmaproof.verification.executors import local_pool
 
     if dask is None:
         jobs = jobs or os.cpu_count() or 1
@@ -41,17 +42,22 @@ def executors(dask: str | None, jobs: int | None) -> Iterator[tuple[Pool, int]]:
     elif jobs is not None:
         raise InputError("--jobs is of processes on this machine: leave it out with --dask")
     else:
-        with cluster(dask) as (pool, workers):
+        from mmaproof.verification.cluster import cluster
+
+        with cluster(dask, solving) as (pool, workers):
             yield pool, 2 * workers
 
 
 @contextmanager
-def runner(dask: str | None) -> Iterator[Runner]:
-    """Yield what does tasks: in this process, or on a cluster. Raises ClusterNotReachable."""
+def runner(dask: str | None, solving: Solving | None = None, jobs: int = 1) -> Iterator[Runner]:
+    """Yield what does tasks: in this process, in ``jobs`` of them, or on a cluster.
+
+    Raises InputError for both, ClusterNotReachable.
+    """
     from mmaproof.verification.executors import here, in_order
 
-    if dask is None:
+    if dask is None and jobs == 1:
         yield here
     else:
-        with executors(dask, None) as (pool, at_once):
+        with executors(dask, None if jobs == 1 else jobs, solving) as (pool, at_once):
             yield in_order(pool, at_once)

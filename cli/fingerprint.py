@@ -84,7 +84,7 @@ def fingerprint(
     shown = vectors and (showing.json or showing.html is not None or showing.output is not None)
     tasks = tasks_of(designs, wanted, means, shown=shown)
     rows: Rows = {}
-    with runner(dask) as run:
+    with runner(dask, options.solving) as run:
         for feature in counted(run(feature_of_task, tasks), "answers", len(tasks)):
             rows.setdefault(feature.asked.name, []).append(feature)
     features = [f for row in rows.values() for f in row]

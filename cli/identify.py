@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from mmaproof.cli.executors import Dask, runner
 from mmaproof.cli.operands import operand_lines, operands_record
 from mmaproof.cli.options import (
     SOLVING,
@@ -89,6 +90,8 @@ def identify(
         str,
         option("--proof-timeout TIME", "For the proof that rtl:UNIT.toml equals what was found."),
     ] = "10m",
+    jobs: Annotated[int, option("--jobs N", "Proofs at a time, in processes of this machine.", min=1)] = 1,
+    dask: Dask = None,
     silence: Annotated[str, option("--silence TIME", "Timeout for the next answer of a process.")] = "30s",
     showing: ShowingOptions = SHOWING,
 ) -> int:
@@ -107,14 +110,14 @@ def identify(
     solving = options.solving
     given: dict[str, Any] = {"seconds": parse_seconds(options.timeout), "solver": solving, "seed": options.seed}
     wanted = Wanted.of(interface, k, tuple(read_as or ()))
-    runner = target_of(target, min(silence, options.timeout, key=parse_seconds), design, wanted, more or ())
+    unit = target_of(target, min(silence, options.timeout, key=parse_seconds), design, wanted, more or ())
     if asked_next is not None:
-        check_next(runner, asked_next)
+        check_next(unit, asked_next)
     showing.ready()
     given |= {"space": space, "proofs": proofs, "validation": validate, "propose": asked_next is not None}
-    with progress("identifying") as told:
-        outcome = identified(runner, interface, k, **given, told=told)
-    proof = _proof(runner, outcome, solving, proof_timeout) if proofs else None
+    with progress("identifying") as told, runner(dask, solving, jobs) as run:
+        outcome = identified(unit, interface, k, **given, told=told, run=run)
+    proof = _proof(unit, outcome, solving, proof_timeout) if proofs else None
     if outcome.oracle.problem is not None:
         complain(f"error: {outcome.oracle.problem}")
     showing.show(lambda: identified_of(outcome, proof), lambda: print_identification(outcome, proof))

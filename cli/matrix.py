@@ -68,7 +68,7 @@ def matrix(
     showing.ready(figure)
     make_way(figure)
     pairs = pairs_of(designs)
-    with executors(dask, jobs) as (pool, at_once):
+    with executors(dask, jobs, options.solving) as (pool, at_once):
         found = verdicts(designs, pool, at_once, options, replays=dask is not None)
     place = {(x.name, y.name): i for i, (x, y) in enumerate(pairs)}
     found.sort(key=lambda a: place[a.names])

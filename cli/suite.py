@@ -70,7 +70,7 @@ def suite(
         "simple": simple,
     }
     showing.ready()
-    with executors(dask, jobs) as (pool, at_once):
+    with executors(dask, jobs, options.solving) as (pool, at_once):
         groups = groups_of(designs, verdicts(designs, pool, at_once, options, replays=dask is not None))
         making = suites(groups, executors=pool, at_once=at_once, **given)
         with closing(making):

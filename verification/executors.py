@@ -13,33 +13,25 @@ from concurrent.futures import (
     CancelledError,
     Executor,
     Future,
-    InvalidStateError,
     ProcessPoolExecutor,
     wait,
 )
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as wait_for_end
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
-from mmaproof.designs.errors import InputError, TargetUnavailable
-
-if TYPE_CHECKING:
-    from distributed import Client
+from mmaproof.designs.errors import TargetUnavailable
 
 X = TypeVar("X")
 Y = TypeVar("Y")
 
 Pool = Callable[[], AbstractContextManager[Executor]]
 """Makes an executor. At the end of its ``with`` block, what still runs on it is ended as far as possible."""
-
-CONNECT_SECONDS = 5
-"""Seconds that the scheduler of a cluster may take to answer, and its first worker to appear."""
-
 
 DISTRIBUTION = "mmaproof"
 
@@ -55,7 +47,7 @@ ONE_AT_A_TIME = threading.Lock()
 
 
 class ClusterNotReachable(TargetUnavailable):
-    """No scheduler answers at an address, or it has no workers."""
+    """No scheduler answers at an address, or it has no workers, or one of these cannot do what is asked."""
 
 
 class TaskLost(TargetUnavailable):
@@ -95,90 +87,12 @@ def _end_with(parent: Connection) -> None:
     os._exit(1)
 
 
-@contextmanager
-def cluster(address: str) -> Iterator[tuple[Pool, int]]:
-    """Yield a pool of the dask cluster whose scheduler has this address, and the number of its workers.
-
-    At the end of the block, tasks are cancelled. dask cannot end a thread, so a question that runs ends by its own time
-    limit. Raises InputError if dask is not installed or the address cannot be read, and ClusterNotReachable.
-    """
-    try:
-        from distributed import Client  # noqa: PLC0415 - an optional package
-        from distributed.comm.addressing import get_address_host_port  # noqa: PLC0415
-    except ImportError as error:
-        raise InputError(f"dask is not installed ({error}): pip install 'mmaproof[dask]'") from error
-    try:
-        get_address_host_port(address)
-        client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
-    except (ValueError, TypeError) as error:  # TypeError: of a tls address without a certificate
-        raise InputError(
-            f"{address!r} is not an address of a dask scheduler such as tcp://HOST:8786: {error}"
-        ) from error
-    except OSError as error:
-        raise ClusterNotReachable(f"target not reachable: no dask scheduler answers at {address}: {error}") from error
-    with client:
-        try:
-            client.wait_for_workers(1, timeout=CONNECT_SECONDS)
-        except TimeoutError as error:
-            raise ClusterNotReachable(f"target not reachable: the dask scheduler at {address} has no worker") from error
-
-        with _failing(client) as watched:
-
-            @contextmanager
-            def pool() -> Iterator[Executor]:
-                # with pure=True, dask would return the failure of a task if the same task is submitted again
-                executor = client.get_executor(pure=False)
-                try:
-                    yield _Watched(executor, watched)
-                finally:
-                    if client.status != "closed":
-                        executor.shutdown(wait=False)
-
-            yield pool, len(client.nthreads())
-
-
-@dataclass(frozen=True)
-class _Watched(Executor):
-    """An executor that adds its futures to a list that is watched."""
-
-    executor: Executor
-    futures: list[Future[Any]]
-
-    def submit(self, function: Callable[..., Y], /, *arguments: Any, **options: Any) -> Future[Y]:
-        """Submit a task and keep its future."""
-        future = self.executor.submit(function, *arguments, **options)
-        self.futures.append(future)
-        return future
-
-
-@contextmanager
-def _failing(client: Client) -> Iterator[list[Future[Any]]]:
-    """Yield a list of futures that fail if the scheduler of dask goes away. dask would leave them open."""
-    futures: list[Future[Any]] = []
-    over = threading.Event()
-
-    def watch() -> None:
-        while not over.wait(1):
-            if client.status == "closed":
-                for future in list(futures):
-                    with suppress(InvalidStateError):
-                        future.set_exception(ClusterNotReachable("the dask scheduler does not answer any more"))
-
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    try:
-        yield futures
-    finally:
-        over.set()
-        watcher.join()
-
-
 def finished(function: Callable[[X], Y], tasks: Sequence[X], pool: Pool, at_once: int) -> Iterator[tuple[int, Y | str]]:
     """Yield the number of each task and the result of ``function``, or the text of why there is no result.
 
     Results come in the order in which tasks end. At most ``at_once`` tasks are submitted at a time. A task that fails
     is run once more in an executor of its own, because the death of a process fails all tasks of its executor. Closing
-    the iterator ends what still runs.
+    the iterator ends what still runs. Raises ClusterNotReachable where a cluster is gone for good.
     """
     waiting = deque((number, False) for number in range(len(tasks)))
     running: dict[Future[Y], tuple[int, Executor, ExitStack | None]] = {}
@@ -195,6 +109,8 @@ def finished(function: Callable[[X], Y], tasks: Sequence[X], pool: Pool, at_once
                 problem = _problem(future)
                 if problem is None:
                     yield number, future.result()
+                elif isinstance(problem, ClusterNotReachable):
+                    raise problem
                 elif own is not None:
                     yield number, f"{type(problem).__name__}: {problem}".removesuffix(": ")
                 else:

@@ -120,7 +120,7 @@ def error(
     name = units[0].name if len(units) == 1 and all(x.is_algorithm for x in plans) else "plans"
     make_way(figure, as_csv)
     proving = (options.solving, options.limits) if bound else None
-    with progress("measuring errors, and proving what steps lose"), runner(dask) as run:
+    with progress("measuring errors, and proving what steps lose"), runner(dask, options.solving) as run:
         found = errors_of(
             plans,
             sizes,

@@ -24,6 +24,7 @@ from mmaproof.hardware_replay.targets import FunctionTarget, RecordingTarget, Rt
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
+from mmaproof.verification.executors import Runner, here
 
 SECONDS = 60.0
 
@@ -41,6 +42,7 @@ def identify(
     seed: int = 0,
     propose: bool = False,
     told: Callable[[str], None] | None = None,
+    run: Runner = here,
 ) -> Identification:
     """Find out what a unit is: ask it batches of operands, and keep the designs that agree with every answer.
 
@@ -53,8 +55,8 @@ def identify(
     fewer. Without ``proofs`` what cannot be told apart stays undecided.
 
     A recording answers nothing new: its rows narrow the space. To ``propose`` is to return operands as well that its
-    unit is to be run on next. ``told`` is told each stage. The name of a file of operands and results
-    is a recording, too.
+    unit is to be run on next. ``told`` is told each stage, and ``run`` runs the proofs, by default in this process. The
+    name of a file of operands and results is a recording, too.
 
     Raises InputError for a text, an interface or a space that is not known, TargetUnavailable for a target that is not
     here or answers nothing, and LimitError for a time limit out of range.
@@ -79,6 +81,7 @@ def identify(
         validation=validation,
         propose=propose,
         told=told,
+        run=run,
     )
     return identifier.identify(_recorded(runner, asked))
 

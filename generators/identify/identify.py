@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,12 +30,13 @@ from mmaproof.generators.identify.outcome import Identification, ParameterVerdic
 from mmaproof.generators.identify.probes import first_probes, sparse
 from mmaproof.generators.identify.space import Axes, size, variants
 from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
-from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.smt.solving.work import Until
 from mmaproof.verification.compare import compare
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
+from mmaproof.verification.executors import Runner, here
 
 MOST_BATCHES = 12
 MOST_LADDERS = 3
@@ -63,6 +65,8 @@ PROOF_SHARE = 0.9
 """The share of the time after which no proof runs any more. The rest is for the report."""
 REPORT_SECONDS = 1.5
 """Seconds that the report takes: of a short limit half is left to it."""
+_Pair = tuple[Design, Design, Limits]
+"""Two designs that are to be related, and what that may take."""
 
 
 class Identifier:
@@ -70,7 +74,7 @@ class Identifier:
 
     Without ``proofs`` nothing is proved: what agrees with everything is undecided. ``validation`` is the number of rows
     of the final validation; by default as many of VALIDATION as SLOW seconds allow. To ``propose`` is to look for
-    operands that a recorded unit is to be run on next. ``told`` is told each stage.
+    operands that a recorded unit is to be run on next. ``told`` is told each stage, ``run`` runs proofs.
     """
 
     def __init__(
@@ -85,7 +89,9 @@ class Identifier:
         validation: int | None = None,
         propose: bool = False,
         told: Callable[[str], None] | None = None,
+        run: Runner = here,
     ) -> None:
+        self.run = run
         self.propose, self.told = propose, told or (lambda _: None)
         self.oracle, self.axes, self.seed = oracle, axes, seed
         self.solving = Solving.of(solver)
@@ -275,13 +281,7 @@ class Identifier:
         """
         if not self.proofs:
             return None
-        chosen = []
-        for rival in self._open(fit, best):
-            if fit.is_late():
-                break
-            witness = self._relate(best, rival)
-            if witness is not None:
-                chosen.append(witness)
+        chosen = self._relate(best, self._open(fit, best))
         return OperandBatch.of_rows(self.interface.signature.formats, chosen) if chosen else None
 
     def _open(self, fit: Fit, best: Behaviour) -> list[Behaviour]:
@@ -364,10 +364,15 @@ class Identifier:
             if right and outcome.nan_codes:
                 outcome.behaviour = behaviour = behaviour.change(nan_code=right[0])
                 outcome.findings["nan_code"] = ParameterVerdict(right[0], wrong, (), right[1:], None)
-            outcome.matches, outcome.fitting = self._catalogue(fit.evidence, behaviour)
+            known = self._known(fit.evidence, behaviour)
+            varied = {name: self._varied(fit, behaviour, name) for name in self._asked(behaviour)}
+            alike = [x for x in known.values() if not self._is_same(behaviour, x)]
+            self._relate(behaviour, [*alike, *(x for found in varied.values() for x, row in found if row is None)])
+            outcome.matches = tuple(x for x, at in known.items() if self._is_proved_equal(behaviour, at))
+            outcome.fitting = tuple(x for x in known if x not in outcome.matches)
             if not self.validated:
                 outcome.matches, outcome.fitting = (), (*outcome.matches, *outcome.fitting)
-            outcome.findings |= {name: self._finding(fit, behaviour, name) for name in self._asked(behaviour)}
+            outcome.findings |= {n: self._finding(fit, behaviour, n, found) for n, found in varied.items()}
             self._add_joint_values(fit, behaviour, outcome.findings)
         outcome.seconds = time.monotonic() - self.started
         return outcome
@@ -375,36 +380,45 @@ class Identifier:
     def _asked(self, behaviour: Behaviour) -> list[str]:
         return [n for n in self.axes if n in behaviour.settings and n != "nan_code"]
 
-    def _catalogue(self, evidence: Evidence, behaviour: Behaviour) -> tuple[tuple[Design, ...], tuple[Design, ...]]:
-        """Return the designs of the catalogue that are proved equivalent, and those that only fit."""
-        matches: list[Design] = []
-        fitting: list[Design] = []
-        ours = Arithmetic.of(self.interface.design(behaviour))
+    def _known(self, evidence: Evidence, behaviour: Behaviour) -> dict[Design, Behaviour]:
+        """Return the designs of the catalogue that fit, or are the same as ``behaviour``."""
+        found = {}
         for design in load_catalogue().designs.values():
-            if not self.interface.takes(design):
-                continue
-            here = Behaviour.of(design, self.interface.k).change(nan_code=behaviour["nan_code"])
-            if Arithmetic.of(self.interface.design(here)) == ours:
-                matches.append(design)
-            elif evidence.fits(here):
-                (matches if self._is_proved_equal(behaviour, here) else fitting).append(design)
-        return tuple(matches), tuple(fitting)
+            if self.interface.takes(design):
+                at = Behaviour.of(design, self.interface.k).change(nan_code=behaviour["nan_code"])
+                if self._is_same(behaviour, at) or evidence.fits(at):
+                    found[design] = at
+        return found
+
+    def _is_same(self, first: Behaviour, second: Behaviour) -> bool:
+        """Return whether two behaviours are the same arithmetic."""
+        return Arithmetic.of(self.interface.design(first)) == Arithmetic.of(self.interface.design(second))
 
     def _is_proved_equal(self, first: Behaviour, second: Behaviour) -> bool:
-        if self.proofs and frozenset((first, second)) not in self._related:
-            self._relate(first, second)
-        return self._related.get(frozenset((first, second)), False)
+        return self._is_same(first, second) or self._related.get(frozenset((first, second)), False)
 
-    def _relate(self, first: Behaviour, second: Behaviour) -> Operands | None:
-        """Find out whether two designs are equal, and remember it; return operands on which they differ, if any."""
-        pair, left = frozenset((first, second)), self.until.left - self.reserved
-        if pair in self._related or left <= 0:
-            return None
-        limits = Limits(min(PROOF_SECONDS, left), 4 << 30)
-        designs = self.interface.design(first), self.interface.design(second)
-        answer = compare(*designs, solver=self.solving, limits=limits, budget=None)
-        self._related[pair] = answer.status is Status.PROVED
-        return answer.witness
+    def _relate(self, first: Behaviour, others: Sequence[Behaviour]) -> list[Operands]:
+        """Find out which of the others equal a design, as long as there is time; return operands on which some differ.
+
+        What was found out is remembered.
+        """
+        if not self.proofs:
+            return []
+        asked = [x for x in dict.fromkeys(others) if frozenset((first, x)) not in self._related]
+        ours, witnesses = self.interface.design(first), []
+        tasks = _Tasks(len(asked), lambda i: (ours, self.interface.design(asked[i]), self._proof_limits()))
+        answers = self.run(partial(_related, self.solving), tasks)
+        for other in asked:
+            if self.until.left <= self.reserved:
+                break
+            is_proved, witness = next(answers)
+            self._related[frozenset((first, other))] = is_proved
+            if witness is not None:
+                witnesses.append(witness)
+        return witnesses
+
+    def _proof_limits(self) -> Limits:
+        return Limits(max(min(PROOF_SECONDS, self.until.left - self.reserved), LEAST_SECONDS), 4 << 30)
 
     def _add_joint_values(self, fit: Fit, behaviour: Behaviour, findings: dict[str, ParameterVerdict]) -> None:
         """Add the values that parameters have in settings that fit as well and differ in several of them.
@@ -420,22 +434,47 @@ class Identifier:
                     excluded = tuple(x for x in finding.excluded if x != value)
                     findings[name] = replace(finding, excluded=excluded, undecided=(*finding.undecided, value))
 
-    def _finding(self, fit: Fit, behaviour: Behaviour, name: str) -> ParameterVerdict:
+    def _varied(self, fit: Fit, behaviour: Behaviour, name: str) -> list[tuple[Behaviour, int | None]]:
+        """Return the behaviours with other values of a parameter, and a row that contradicts each; None: it fits."""
+        found = variants(behaviour, (name,), self.axes, self.interface)
+        return [(x, fit.evidence.contradiction(x)) for x in found]
+
+    def _finding(
+        self, fit: Fit, behaviour: Behaviour, name: str, found: Sequence[tuple[Behaviour, int | None]]
+    ) -> ParameterVerdict:
         """Return the verdict on a parameter while the others keep their values."""
-        excluded, unobservable, undecided, rows = [], [], [], []
-        for found in variants(behaviour, (name,), self.axes, self.interface):
-            value = found[name]
-            row = fit.evidence.contradiction(found)
-            if row is not None:
-                excluded.append(value)
-                rows.append(row)
-            elif self._is_proved_equal(behaviour, found):
-                unobservable.append(value)
-            else:
-                undecided.append(value)
+        excluded = {x[name]: row for x, row in found if row is not None}
+        fitting = [x for x, row in found if row is None]
+        unobservable = tuple(x[name] for x in fitting if self._is_proved_equal(behaviour, x))
+        undecided = tuple(x[name] for x in fitting if not self._is_proved_equal(behaviour, x))
         products = fit.evidence.nonzero_products
-        row = min(rows, key=lambda x: int(products[x]), default=None)
-        return ParameterVerdict(behaviour[name], tuple(excluded), tuple(unobservable), tuple(undecided), row)
+        row = min(excluded.values(), key=lambda x: int(products[x]), default=None)
+        return ParameterVerdict(behaviour[name], tuple(excluded), unobservable, undecided, row)
+
+
+@dataclass(frozen=True)
+class _Tasks(Sequence[_Pair]):
+    """Tasks that are made when they are wanted: what time they have depends on the ones before."""
+
+    number: int
+    made: Callable[[int], _Pair]
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return self.number
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return one of them."""
+        if not 0 <= index < self.number:
+            raise IndexError(index)
+        return self.made(index)
+
+
+def _related(solving: Solving, pair: _Pair) -> tuple[bool, Operands | None]:
+    """Return whether two designs are proved equal, and operands on which they differ. It is done in any process."""
+    *designs, limits = pair
+    answer = compare(*designs, solver=solving, limits=limits, budget=None)
+    return answer.status is Status.PROVED, answer.witness
 
 
 def _rows_of_ladders(oracle: Oracle) -> int | None:

@@ -23,12 +23,12 @@ def cluster(monkeypatch):
     asked = []
 
     @contextmanager
-    def stand_in(address):
+    def stand_in(address, solving):
         asked.append(address)
         context = get_context("fork")
         yield lambda: ProcessPoolExecutor(2, mp_context=context), 2
 
-    monkeypatch.setattr("mmaproof.verification.executors.cluster", stand_in)
+    monkeypatch.setattr("mmaproof.verification.cluster.cluster", stand_in)
     return asked
 
 
@@ -80,7 +80,7 @@ def found_elsewhere(task):
     "command", [["cover", VOLTA], ["disputes", "volta"], ["fingerprint", VOLTA], ["suite", VOLTA, TURING]]
 )
 def test_a_cluster_that_is_not_there_is_status_3(run, monkeypatch, command):
-    monkeypatch.setattr("mmaproof.verification.executors.CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr("mmaproof.verification.cluster.CONNECT_SECONDS", 0.5)
     status, out, err = run(*command, "--no-store", "--dask", "tcp://127.0.0.1:1")
     assert (status, out) == (3, "")
     assert err.startswith("error: target not reachable: no dask scheduler answers at tcp://127.0.0.1:1")

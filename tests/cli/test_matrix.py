@@ -169,7 +169,7 @@ def test_an_extra_that_is_not_installed_is_named(run, monkeypatch, module, optio
 
 
 def test_a_cluster_that_is_not_reachable_is_status_3(run, monkeypatch):
-    monkeypatch.setattr("mmaproof.verification.executors.CONNECT_SECONDS", 0.3)
+    monkeypatch.setattr("mmaproof.verification.cluster.CONNECT_SECONDS", 0.3)
     status, out, err = run("matrix", VOLTA, TURING, "--dask", "tcp://127.0.0.1:1")
     assert (status, out) == (3, "")
     assert err.startswith("error: target not reachable: no dask scheduler answers at tcp://127.0.0.1:1")

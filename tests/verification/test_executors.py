@@ -2,22 +2,16 @@
 
 import itertools
 import multiprocessing
-import os
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import closing, nullcontext
 from functools import partial
-from types import SimpleNamespace
 
 import pytest
 from support.commands import alive
-from support.waiting import LONG, wait_until
+from support.waiting import wait_until
 
-from mmaproof.designs.errors import InputError
 from mmaproof.verification.executors import (
-    ClusterNotReachable,
     TaskLost,
-    _failing,
-    cluster,
     finished,
     here,
     in_order,
@@ -106,53 +100,6 @@ from types import SimpleNamespace
 from mmaproof.verification.executors import finished, local_pool
 list(finished(eval, [{!r}], partial(local_pool, 1), 1))
 """
-
-
-@pytest.mark.parametrize("address", ["nonsense", "foo://host:1", "tcp://host:port"])
-def test_an_address_that_cannot_be_read(address):
-    with (
-        pytest.raises(InputError, match=r"is not an address of a dask scheduler such as tcp://HOST:8786"),
-        cluster(address),
-    ):
-        pass
-
-
-def test_a_cluster_that_is_not_there(monkeypatch):
-    monkeypatch.setattr("mmaproof.verification.executors.CONNECT_SECONDS", 0.3)
-    with pytest.raises(ClusterNotReachable, match=r"target not reachable: .* tcp://127\.0\.0\.1:1"):  # noqa: SIM117
-        with cluster("tcp://127.0.0.1:1"):
-            pass
-
-
-def test_tasks_fail_where_the_scheduler_goes_away():
-    with _failing(SimpleNamespace(status="closed")) as futures:
-        futures.append(Future())
-        with pytest.raises(ClusterNotReachable, match="does not answer any more"):
-            futures[0].result(timeout=LONG)
-
-
-def test_dask_that_is_not_installed(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "distributed", None)
-    with pytest.raises(InputError, match=r"pip install 'mmaproof\[dask\]'"), cluster("tcp://127.0.0.1:1"):
-        pass
-
-
-@pytest.mark.middle
-def test_a_killed_worker_of_a_cluster_loses_nothing():
-    from distributed import LocalCluster
-
-    pids = "(__import__('time').sleep(0.3), __import__('os').getpid())[1]"
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as workers,
-        cluster(workers.scheduler_address) as (pool, number),
-    ):
-        assert number == 2
-        with closing(finished(eval, [pids] * 12, pool, 4)) as results:
-            _, pid = next(results)
-            os.kill(pid, 9)
-            found = dict(results)
-    assert len(found) == 11
-    assert all(isinstance(x, int) for x in found.values())
 
 
 class Backwards(Executor):

@@ -379,6 +379,7 @@ def test_only_what_is_proved_equal_is_taken_for_the_same(monkeypatch, status):
 
     monkeypatch.setattr(identify, "compare", compare)
     pair = Behaviour.of(design, 8), Behaviour.of(design.change(zero_c="B"), 8)
+    assert identifier._relate(pair[0], [pair[1]]) == ([] if witness is None else [witness])
     assert identifier._is_proved_equal(*pair) is (status is Status.PROVED)
 
 
