@@ -124,6 +124,7 @@ def test_steps_are_no_vectors(run, few, tmp_path):
     assert err == f"note: {path} is not written: no vector was found\n"
 
 
+@pytest.mark.middle
 def test_unknown_is_status_3(run, few, monkeypatch):
     from mmaproof.properties import library
 

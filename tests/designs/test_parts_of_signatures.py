@@ -253,6 +253,7 @@ def check_units(tmp_path: Path, seeds: range) -> None:
     assert any(x.scale_format for x in found)
 
 
+@pytest.mark.middle
 def test_a_unit_that_somebody_states_is_read_in_full_or_refused(tmp_path):
     check_units(tmp_path, range(150))
 

@@ -91,6 +91,7 @@ def read_back(row: Row, line: str, layout: Layout) -> Fraction:
     return -total if line[layout.labels + 1] == "-" else total
 
 
+@pytest.mark.middle
 def test_ones_of_a_line_add_up_to_its_value() -> None:
     for design, operands in SAMPLE[::3]:
         for block in blocks(explain([design], operands)):

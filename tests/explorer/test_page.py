@@ -97,6 +97,7 @@ def rows_of_table_8() -> dict[tuple[str, str], tuple[Design, str]]:
     return found
 
 
+@pytest.mark.slow
 def test_equation_10_on_ten_architectures_is_table_8(page: Any) -> None:
     rows = rows_of_table_8()
     assert rows.keys() == {(architecture, kind) for architecture, kinds in TABLE_8.items() for kind in kinds}

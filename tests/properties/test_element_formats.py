@@ -150,6 +150,7 @@ def some_designs(fmt: Format, count: int, k: int = 1) -> list[Design]:
 QUICK = ("small-e2m1-fnuz", "small-e2m1-ignoring", "e2m1")
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("name", [pytest.param(x, marks=() if x in QUICK else pytest.mark.middle) for x in FLOATS])
 def test_properties_of_elements_of_every_kind(name, monkeypatch):
     use_small_formats(monkeypatch)

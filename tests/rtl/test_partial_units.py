@@ -36,6 +36,7 @@ def test_a_unit_without_c_is_proved_where_c_is_zero(tmp_path: Path, capsys: pyte
     assert "c = 0x00000000" in capsys.readouterr().out
 
 
+@pytest.mark.middle
 def test_a_unit_without_c_is_nothing_else_than_a_unit(tmp_path: Path) -> None:
     path = without_c(tmp_path)
     assert evaluate(read_unit(path).design, OPERANDS) == 0xFFFFFFFF

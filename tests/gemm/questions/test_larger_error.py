@@ -158,7 +158,7 @@ def test_a_search_finds_witnesses_on_volta(first, second, by):
         assert asked.is_refuted_by(witness) and not expected_claim(asked, witness)
 
 
-@pytest.mark.few(1)
+@pytest.mark.middle
 @pytest.mark.parametrize(
     ("first", "second", "where", "status"),
     [

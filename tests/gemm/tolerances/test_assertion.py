@@ -178,6 +178,7 @@ def test_what_is_within_the_bound_and_not_the_bits_is_called_so(given, monkeypat
     assert_gemm(other, a, b, c, plan=FP8, strength="proved")
 
 
+@pytest.mark.middle
 def test_nan_and_infinities_are_not_checked_silently(given) -> None:
     a, b, c, d = (x.copy() for x in given)
     c[2, 3] = np.inf

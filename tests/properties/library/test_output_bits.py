@@ -61,6 +61,7 @@ def test_a_last_addition_has_no_mutant():
         find_property(NAME).mutant(find_design("hopper/m16n8k32.f32.e4m3.e4m3.f32"))
 
 
+@pytest.mark.middle
 def test_under_preconditions_nothing_is_said_of_chains():
     # one step from c = 0 leaves the bits zero, and a chain of such steps does not
     design = find_design("hopper/wgmma.f32.e4m3.e4m3@rho=rz-fp32,fraction_bits=12,L=1")
