@@ -59,6 +59,7 @@ def unit_of(folder: Path, source: str, name: str = "unit.sv") -> RtlUnit:
     return read_unit(path)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("style", STYLES)
 def test_lanes_are_found_by_their_names(style: str, tmp_path: Path) -> None:
     a, b = STYLES[style]

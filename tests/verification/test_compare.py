@@ -220,7 +220,7 @@ def test_witnesses_are_simple():
     assert sum(x != 0 for x in answer.witness.a) <= 3
 
 
-@pytest.mark.few(1)
+@pytest.mark.middle
 @pytest.mark.slow_values(
     "blackwell/block16.f32.e2m1.e2m1.ue4m3-blackwell/block16.f32.e2m1.e2m1.ue4m3@fraction_bits=30",
     "cdna2/v_mfma_f32_32x32x4bf16-cdna2/v_mfma_f32_32x32x4bf16@L=4",

@@ -49,7 +49,7 @@ QUESTIONS = {
 }
 
 
-@pytest.mark.few(1)
+@pytest.mark.middle
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_what_is_proved_has_a_theorem(name):
     question, design = QUESTIONS[name]()

@@ -36,7 +36,7 @@ def search(function: Function, of: Product, validation: int = 2000, seconds: flo
     return KernelSearch(asked, seconds=seconds, validation=validation, comparing=0).search()
 
 
-@pytest.mark.few(1)
+@pytest.mark.middle
 @pytest.mark.slow_values(
     "volta/mma.m8n8k4.f32.f16.f16.f32 | promote=8 | out=fp16",
     "volta/mma.m8n8k4.f32.f16.f16.f32 | split-k=2:ascending:fp16>fp32",
@@ -102,7 +102,7 @@ def saturated(a: Matrix, b: Matrix) -> Matrix:
     return np.where(np.isposinf(d), np.finfo(np.float32).max, d).astype(np.float32)
 
 
-@pytest.mark.few(1)
+@pytest.mark.middle
 @pytest.mark.parametrize(
     "function",
     [
