@@ -40,7 +40,7 @@ def test_what_is_not_asked_is_noted(run, monkeypatch):
     assert list(only_json(out)) == FIELDS
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_file(run, tmp_path):
     texts = []
     for number, seed in enumerate((3, 3, 4)):

@@ -127,7 +127,7 @@ def ended(*arguments: str, file_bytes: int = -1) -> subprocess.CompletedProcess[
     return subprocess.run(command, capture_output=True, text=True, preexec_fn=limit, check=False, env=environment)
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_a_full_disk_changes_no_answer(tmp_path, monkeypatch):
     """What the system says of a file that may not grow is as good as a full disk."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

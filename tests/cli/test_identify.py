@@ -43,7 +43,7 @@ def test_a_unit_is_identified(run, small_space, monkeypatch):
     assert "fraction_bits = 24" in out
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_a_unit_that_is_known_but_for_one_parameter(run, small_space):
     unit = f"model:{TURING.name}@fraction_bits=22"
     asked = (unit, *ASKED, "--space", small_space, "--validate", "1000")

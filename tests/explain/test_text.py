@@ -117,7 +117,7 @@ def test_every_line_fits() -> None:
         assert encoding != "ascii" or all(line.isascii() for line in plain)
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_every_line_of_two_designs_fits() -> None:
     for number, (design, operands) in enumerate(SAMPLE[:120]):
         other = design.change(fraction_bits=design.step.kept_bits - 1, carry_bits=None)

@@ -220,6 +220,7 @@ def test_after_a_problem_no_old_result_is_shown(page: Any, bad: str) -> None:
     assert complaints(page) == []
 
 
+@pytest.mark.slow
 def test_a_bad_address_is_said_at_the_start(page: Any, address: str) -> None:
     page.get("about:blank")
     page.get(f"{address}#nothing")

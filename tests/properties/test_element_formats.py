@@ -157,7 +157,7 @@ def test_properties_of_elements_of_every_kind(name, monkeypatch):
     assert check_designs(some_designs(FLOATS[name], 1), monkeypatch)[Status.PROVED] > 3
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FLOATS)
 def test_properties_of_more_elements_of_every_kind(name, monkeypatch):
     use_small_formats(monkeypatch)

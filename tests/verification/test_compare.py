@@ -169,7 +169,7 @@ def test_a_timeout_names_the_limit_that_was_set(monkeypatch):
     assert re.match(r"timeout: no answer within 1\.5 s, of which \d\.\d\d s went into the search", answer.reason)
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_the_limit_is_for_the_simplification_too():
     answer = ask(VOLTA, f"{VOLTA}@fraction_bits=24", k=384, limits=Limits(0.5, 4 << 30))
     confirm(answer)

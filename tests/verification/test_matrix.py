@@ -98,7 +98,7 @@ def test_a_question_is_asked_once_for_all_that_share_it():
         confirm(answer)
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_one_arithmetic_is_one_computation_whatever_its_k():
     """On arrays: the catalogue's designs of one arithmetic return the same d at every common length."""
     held = {}

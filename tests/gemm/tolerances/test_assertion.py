@@ -193,7 +193,7 @@ def test_nan_and_infinities_are_not_checked_silently(given) -> None:
     assert "1 of 120" in text_of(d, a, b, c, strength="proved", unchecked="allow")
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_a_statistical_test_knows_the_usual_errors(monkeypatch) -> None:
     monkeypatch.setattr(assertion, "SAMPLES", 4000)
     assertion._measured.cache_clear()

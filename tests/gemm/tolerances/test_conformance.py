@@ -198,6 +198,7 @@ def dot(factors):
     return "nan" if len(infinities) > 1 else infinities.pop() if infinities else total
 
 
+@pytest.mark.middle
 def test_plans_that_round_once_conform_to_p3109_and_others_do_not():
     fused = read_plan("cpu/vfmadd231ps")
     assert p3109(fused, product(1, "fp32"), FP32).conforms

@@ -91,7 +91,7 @@ def test_another_unit_of_the_catalogue_is_named() -> None:
     assert f"bits of {other}, this plan says {UNIT}" in said
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_a_unit_of_one_row_is_named_for_that_row_alone() -> None:
     a, b, c = operands(k=64)
     d = matmul(UNIT, a, b, c)
