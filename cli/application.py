@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
+from typer.main import get_command
 
 from mmaproof.cli.check import check
 from mmaproof.cli.compare import compare
@@ -100,12 +102,25 @@ class Grouped(TyperGroup):
                 formatter.write_dl(tasks[task])
 
 
+class Application(typer.Typer):
+    """Commands whose parser a process makes once: that takes longer than most commands that it reads."""
+
+    @cached_property
+    def parser(self) -> Any:
+        """The parser of all commands, as it is when it is first used."""
+        return get_command(self)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run a command."""
+        return self.parser(*args, **kwargs)
+
+
 SETTINGS: dict[str, Any] = {
     "cls": Grouped,
     "rich_markup_mode": None,
     "context_settings": {"help_option_names": ["-h", "--help"]},
 }
-app = typer.Typer(
+app = Application(
     name="mmaproof",
     help="Formal model and test generator for the matrix-multiply-accumulate units of GPUs.",
     epilog=(

@@ -74,11 +74,9 @@ def _status_of(error: Exception, given: list[str]) -> int:
         error = error.__cause__
     status = Exit.INPUT
     if hasattr(error, "format_message"):  # a usage error of the parser
-        from typer.main import get_command
-
         from mmaproof.cli.application import app
 
-        complain(f"error: {usage_message(error, get_command(app), given)}")
+        complain(f"error: {usage_message(error, app.parser, given)}")
     elif isinstance(error, TargetUnavailable | SolverNotInstalledError):
         complain(f"error: {error}")
         status = Exit.UNKNOWN

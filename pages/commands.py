@@ -11,8 +11,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-import typer
-
 from mmaproof.cli import output
 from mmaproof.cli.application import app
 from mmaproof.explain.answers.answer import schema_of
@@ -67,7 +65,7 @@ class Command:
 
 def command_tree() -> Command:
     """Return the whole command line."""
-    return _command((), typer.main.get_command(app), None)
+    return _command((), app.parser, None)
 
 
 def _command(path: tuple[str, ...], found: Any, parent: Any) -> Command:

@@ -3,7 +3,7 @@
 import os
 import signal
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -47,14 +47,12 @@ def _tier_of(item: pytest.Item) -> str | None:
     return next((x for x in ("slow", "middle") if item.get_closest_marker(x)), None)
 
 
-def _move(
-    items: list[pytest.Item],
-    tier: str | None,
-    later: str,
-    choose: Callable[[Iterable[pytest.Item]], set[pytest.Item]],
-) -> None:
-    """Mark the tests of a tier that ``choose`` returns as tests of a later one."""
-    for item in choose(x for x in items if _tier_of(x) == tier):
+def _of_tier(items: Iterable[pytest.Item], tier: str | None) -> list[pytest.Item]:
+    return [x for x in items if _tier_of(x) == tier]
+
+
+def _move(items: Iterable[pytest.Item], later: str) -> None:
+    for item in items:
         item.add_marker(getattr(pytest.mark, later))
 
 
@@ -63,8 +61,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if is_slow_value(item):
             item.add_marker(pytest.mark.slow)
-    _move(items, None, "middle", left_to_the_middle_tier)
-    _move(items, "middle", "slow", left_to_the_slow_tier)
+    _move(left_to_the_middle_tier(_of_tier(items, None)), "middle")
+    _move(left_to_the_slow_tier(_of_tier(items, "middle"), _of_tier(items, None)), "slow")
     tiers = left_out(config)
     out = [any(x.get_closest_marker(tier) for tier in tiers) for x in items]
     config.hook.pytest_deselected(items=[x for x, is_out in zip(items, out, strict=True) if is_out])

@@ -181,7 +181,7 @@ def outcomes(made, copy, seed, count):
     return found
 
 
-@pytest.mark.few(1)
+@pytest.mark.middle
 @pytest.mark.slow_values("error", "in turn", "reversed")
 def test_no_false_claim_is_accepted(made, tmp_path):
     found = outcomes(made, tmp_path / "copy", 1, 64)

@@ -65,6 +65,7 @@ COMPLETED = [
 ]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("words", "wanted"), COMPLETED, ids=lambda x: " ".join(sorted(x) if isinstance(x, set) else x)[:40]
 )

@@ -98,6 +98,7 @@ def content(folder):
     return {x.relative_to(folder): x.read_bytes() for x in folder.rglob("*") if x.is_file()}
 
 
+@pytest.mark.few(40)
 @pytest.mark.parametrize(("typed", "status", "line"), rows())
 def test_one_line_says_what_to_do(run, folder, monkeypatch, typed, status, line):
     monkeypatch.chdir(folder)
@@ -135,6 +136,7 @@ PROCESSES = {
 }
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize(
     "typed", [pytest.param(x, marks=[pytest.mark.middle] if "identify" in x or "yes" in x else []) for x in PROCESSES]
 )

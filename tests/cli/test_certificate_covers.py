@@ -11,6 +11,7 @@ ONE_PIECE, LEMMAS, THEOREM = "the claim in one piece", f"its lemmas, {JOINED}", 
 CERTIFIED = ("--certify=proof", "--no-picture", "--timeout", "5m")
 
 
+@pytest.mark.middle
 @pytest.mark.slow_values(
     "check negation-symmetric ampere/mma.m16n8k8.f32.f16.f16.f32-",
     "check scaling cdna3/v_mfma_f32_16x16x16_f16-",

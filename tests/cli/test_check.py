@@ -38,6 +38,7 @@ def replayed(record):
     return evaluate(design.one_step() if "step" in record else design, operands_of(record))
 
 
+@pytest.mark.middle
 def test_holds(run):
     status, out, err = run("check", "order-independent", TINY, "--json")
     record = only_json(out)
@@ -108,6 +109,7 @@ def test_a_length_and_a_shorter_run(run):
     assert "asked for k = 12;" in out
 
 
+@pytest.mark.middle
 def test_preconditions(run):
     status, out, _ = run(
         "check", "chain-order-independent", TINY, "--where", "finite", "--where", "exponents=-2..2", "--json"

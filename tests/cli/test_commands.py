@@ -38,6 +38,7 @@ def test_compare_different(run):
     assert all(len(x) == 6 for x in witness["a"] + witness["b"])
 
 
+@pytest.mark.middle
 def test_compare_prints_vector_results_and_picture(run):
     status, out, _ = run("compare", VOLTA, TURING)
     assert status == 1
@@ -60,6 +61,7 @@ def test_compare_equivalent(run):
     assert record["reason"] is None
 
 
+@pytest.mark.middle
 def test_compare_vacuous_and_unknown_exit_3(run):
     status, out, _ = run("compare", VOLTA, TURING, "--where", "normal", "--where", "c=0", "--json")
     record = only_json(out)
@@ -116,6 +118,7 @@ def test_run(run):
     assert max(map(len, out.splitlines())) <= 80
 
 
+@pytest.mark.middle
 def test_run_with_scales(run):
     status, out, _ = run("run", NVFP4, "--k", 16, *SCALED, "0x38", "--scale-b", "0x40", "--json")
     record = only_json(out)
@@ -124,6 +127,7 @@ def test_run_with_scales(run):
     assert (status, out) == (0, "0x7fffffff = NaN\n")
 
 
+@pytest.mark.middle
 def test_designs_and_show(run):
     status, out, _ = run("list", "--json")
     designs = only_json(out)["designs"]
@@ -141,6 +145,7 @@ def test_designs_and_show(run):
         assert expected in out
 
 
+@pytest.mark.middle
 def test_version_doctor_and_help(run):
     status, out, _ = run("--version")
     assert (status, out.split()[0]) == (0, "mmaproof")
@@ -247,6 +252,7 @@ HARD = [
 HARD_FOR_Z3 = ["compare", *HARD, "--timeout", "10m", "--solver", "z3"]
 
 
+@pytest.mark.middle
 def test_interruption_ends_the_solver_and_is_no_verdict():
     process, workers = start_until_it_solves(*HARD_FOR_Z3)
     process.send_signal(signal.SIGINT)
@@ -256,6 +262,7 @@ def test_interruption_ends_the_solver_and_is_no_verdict():
     wait_until(lambda: not any(map(alive, workers)))
 
 
+@pytest.mark.middle
 def test_a_killed_solver_is_unknown():
     process, workers = start_until_it_solves(*HARD_FOR_Z3, "--json")
     # those of the lemmas that are tried when the question in one piece has no answer, too

@@ -15,6 +15,7 @@ FIELDS = [
 OF_BIN = ["event", "value", "status", "hits", "baseline_hits", "solver", "certified_by", "reason"]
 
 
+@pytest.mark.middle
 def test_json_and_a_file_that_replays(run, tmp_path):
     path = tmp_path / "v.jsonl"
     status, out, err = run("cover", INTEGERS, "-n", 50, "-o", path, "--json")
@@ -31,6 +32,7 @@ def test_json_and_a_file_that_replays(run, tmp_path):
     assert (record["rows"], record["mismatches"]) == (50, 0)
 
 
+@pytest.mark.middle
 def test_what_is_not_asked_is_noted(run, monkeypatch):
     monkeypatch.setattr("mmaproof.generators.cover.coverage.unasked", lambda *_: "what happens inside")
     status, out, err = run("cover", INTEGERS, "-n", 50, "--json")
@@ -38,6 +40,7 @@ def test_what_is_not_asked_is_noted(run, monkeypatch):
     assert list(only_json(out)) == FIELDS
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_file(run, tmp_path):
     texts = []
     for number, seed in enumerate((3, 3, 4)):
@@ -47,6 +50,7 @@ def test_the_same_seed_gives_the_same_file(run, tmp_path):
     assert texts[0] == texts[1] != texts[2]
 
 
+@pytest.mark.middle
 def test_a_person_gets_a_table(run):
     status, out, err = run("cover", INTEGERS, "-n", 40)
     lines = out.splitlines()
@@ -59,6 +63,7 @@ def test_a_person_gets_a_table(run):
     assert max(map(len, lines)) <= 80
 
 
+@pytest.mark.middle
 def test_what_is_not_hit_is_listed(run, monkeypatch):
     status, out, _ = run("cover", INTEGERS, "-n", 1)
     assert status == 3

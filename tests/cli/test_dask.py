@@ -75,7 +75,7 @@ def found_elsewhere(task):
     return replace(compared(task), witness=Operands((0,) * 4, (0,) * 4, 0))
 
 
-@pytest.mark.few(1)
+@pytest.mark.middle
 @pytest.mark.parametrize(
     "command", [["cover", VOLTA], ["disputes", "volta"], ["fingerprint", VOLTA], ["suite", VOLTA, TURING]]
 )

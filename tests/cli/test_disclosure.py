@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.disclosure import disclose
 
@@ -27,6 +29,7 @@ def test_the_commands_write_and_read_it(run, tmp_path):
     assert (status, len(err.strip().splitlines())) == (2, 1)
 
 
+@pytest.mark.middle
 def test_a_plan_may_be_built_from_it(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "unit.json").write_text(json.dumps(disclose(find_design(FOUR)) | {"name": "ours"}), encoding="utf-8")

@@ -24,6 +24,7 @@ def no_questions(monkeypatch):
     monkeypatch.setattr(open_values, "compare", compare)
 
 
+@pytest.mark.middle
 def test_what_is_open_is_listed_with_its_level(run):
     status, out, _ = run("evidence", "ampere", "--no-vectors")
     assert status == 0
@@ -34,6 +35,7 @@ def test_what_is_open_is_listed_with_its_level(run):
     assert "recorded: fraction_bits, rho" in out
 
 
+@pytest.mark.middle
 def test_vectors_are_written_and_numbered_by_their_lines(run, no_questions, tmp_path):
     path = tmp_path / "volta.jsonl"
     status, out, _ = run("evidence", "volta", "-o", path, "--json")

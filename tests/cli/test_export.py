@@ -32,6 +32,7 @@ def columns(answers):
     return [[x for part in row for x in part] for row in zip(*parts, strict=True)]
 
 
+@pytest.mark.middle
 def test_vector_lines_of_several_designs(run, tmp_path):
     path = tmp_path / "v.jsonl"
     designs = ("--design", VOLTA.name, "--design", TURING.name)
@@ -70,6 +71,7 @@ def test_only_a_table_of_text_has_decimals(run, tmp_path):
     assert (status, "leave --decimal out" in err) == (2, True)
 
 
+@pytest.mark.middle
 def test_a_recording_of_the_model(run, tmp_path):
     path = tmp_path / "r.npz"
     assert run("export", *DRAWN, "--design", NVFP4.name, "--format", "npz", "-o", path)[0] == 0

@@ -124,6 +124,7 @@ def test_steps_are_no_vectors(run, few, tmp_path):
     assert err == f"note: {path} is not written: no vector was found\n"
 
 
+@pytest.mark.middle
 def test_unknown_is_status_3(run, few, monkeypatch):
     from mmaproof.properties import library
 
@@ -178,7 +179,7 @@ def test_bad_input_is_one_line_on_stderr_and_status_2(run, few, arguments, probl
     assert problem in err
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_interruption_leaves_nothing(tmp_path):
     path = tmp_path / "v.jsonl"
     designs = [TINY, AMPERE, "hopper/wgmma.f32.f16.f16"]

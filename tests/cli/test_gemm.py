@@ -79,7 +79,7 @@ def compare(run, *arguments):
     return status, json.loads(out)
 
 
-@pytest.mark.few(1)
+@pytest.mark.middle
 @pytest.mark.parametrize("by", ["1", pytest.param("8", marks=pytest.mark.middle)])
 @pytest.mark.parametrize("pair", [("ootomo-yokota", "markidis"), ("markidis", "ootomo-yokota")], ids="-".join)
 def test_neither_is_the_better_one_on_every_input(run, pair, by):
@@ -116,6 +116,7 @@ def test_what_never_has_the_larger_error_is_proved(run):
     assert (status, record["verdict"]) == (3, "vacuous")
 
 
+@pytest.mark.middle
 def test_each_algorithm_may_have_a_unit_of_its_own(run, tmp_path):
     tf32, fp16 = "ampere/mma.m16n8k4.f32.tf32.tf32.f32", "ampere/mma.m16n8k8.f32.f16.f16.f32"
     file = tmp_path / "witness.jsonl"
@@ -149,6 +150,7 @@ def test_what_cannot_be_asked_is_an_error(run, arguments, text):
     assert text in err
 
 
+@pytest.mark.middle
 def test_little_that_a_floor_makes_much_of_is_not_bounded_by_its_terms(run):
     """Jammed far below the floor, every sum is much larger than its terms: their sum was once taken for a bound."""
     unit = f"{VOLTA}@floor=52,alignment=jam,L=1"

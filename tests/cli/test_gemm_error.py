@@ -43,6 +43,7 @@ def test_a_person_reads(run):
     assert tolerances[3].startswith("  |d - rounded| <= 1.4e+00 for |a| <= 1, |b| <= 1, c = 0, K = 256: promoted (")
 
 
+@pytest.mark.middle
 def test_programs_read(run, proved, tmp_path):
     record = only_json(run(*BOTH, "--json")[1])
     assert (record["unit"], record["distribution"], record["reference"]) == (FP8, "positive", "exact")

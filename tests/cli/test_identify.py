@@ -23,6 +23,7 @@ def small_space(tmp_path):
     return path
 
 
+@pytest.mark.middle
 def test_a_unit_is_identified(run, small_space, monkeypatch):
     # what cannot be told apart is proved, however slow the machine is
     monkeypatch.setattr(identify, "PROOF_SECONDS", 100.0)
@@ -42,6 +43,7 @@ def test_a_unit_is_identified(run, small_space, monkeypatch):
     assert "fraction_bits = 24" in out
 
 
+@pytest.mark.slow
 def test_a_unit_that_is_known_but_for_one_parameter(run, small_space):
     unit = f"model:{TURING.name}@fraction_bits=22"
     asked = (unit, *ASKED, "--space", small_space, "--validate", "1000")
@@ -61,6 +63,7 @@ def test_a_unit_that_is_known_but_for_one_parameter(run, small_space):
     assert f"\n{TURING.name}\n" in out, "the simplest row is drawn on the nearest design"
 
 
+@pytest.mark.middle
 def test_a_unit_outside_the_space_is_said_to_be_none(run, small_space):
     volta = f"model:{TURING.name}@fraction_bits=19"
     status, out, err = run("identify", volta, *ASKED, "--space", small_space, "--json")

@@ -68,6 +68,7 @@ def answer_of(name, text):
     return "".join(said).strip()
 
 
+@pytest.mark.middle
 def test_lemmas_without_an_answer_come_first(run, tmp_path, monkeypatch):
     folder = tmp_path / "lemmas"
     monkeypatch.setitem(COMMANDS, DEFAULT_SOLVER, HANGS)

@@ -9,6 +9,7 @@ from mmaproof.designs.catalogue import load_catalogue
 LONGEST = "rtx-blackwell/mma.m16n8k64.block16.f32.e2m1.e2m1.f32.ue4m3"
 
 
+@pytest.mark.middle
 def test_a_pipe_gets_every_column_of_every_design_in_one_line(run):
     status, out, _ = run("list")
     heading, *rows = out.splitlines()

@@ -100,6 +100,7 @@ def test_every_product_is_of_an_architecture_and_of_one():
     assert architecture_of("rtx-3090", {n: x.targets for n, x in known.items()}) is None
 
 
+@pytest.mark.middle
 def test_a_matrix_of_different_designs_gives_0(run):
     arguments = [VOLTA, "turing/f32.f16.f16.f32", "--no-store"]
     assert run("matrix", *arguments)[0] == 0

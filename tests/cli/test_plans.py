@@ -92,7 +92,7 @@ def test_plans_of_a_selection_can_be_compared(name):
     assert len(plans) > 1
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_errors_of_plans_are_measured(run):
     status, out, err = run(
         "gemm", "error", V, f"{V} | split-k=2 | out=fp16", "--k", "64", "--rows", "4", "--columns", "4", "--json"

@@ -17,6 +17,7 @@ TURING = find_design("turing/f32.f16.f16.f32")
 NVFP4 = find_design("blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue4m3")
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("design", [VOLTA, NVFP4])
 def test_random_operands_with_their_provenance(run, tmp_path, design):
     path = tmp_path / "r.npz"

@@ -221,6 +221,7 @@ def test_what_a_unit_is_meant_to_be_is_covered_and_run_on_it(run, tmp_path):
     assert "returns something else for 5 of 5 vectors" in out
 
 
+@pytest.mark.middle
 def test_units_are_designs_of_other_commands(run, unit, wrong):
     assert run("compare", f"rtl:{unit}", f"rtl:{wrong}")[0] == 1
     assert run("run", f"rtl:{unit}", *OPERANDS)[1] == "0x00000065 = +101\n"

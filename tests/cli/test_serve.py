@@ -41,6 +41,7 @@ def served():
         process.kill()
 
 
+@pytest.mark.middle
 def test_rows_until_the_input_ends(served):
     out, err = served.communicate(f"{ROW}\n\n{ROW}", timeout=LONG)
     assert [json.loads(x) for x in out.splitlines()] == [ANSWER, ANSWER]

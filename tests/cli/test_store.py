@@ -32,6 +32,7 @@ def identity(name):
     return {"name": name, "version": require_solver(name).version}
 
 
+@pytest.mark.middle
 def test_certified_answers_say_so(run):
     for certify in ("--certify", "--certify=solver"):
         record = only_json(run(*SAME[:1], certify, *SAME[1:], "--json")[1])
@@ -147,6 +148,7 @@ def test_bad_input_is_one_line_on_stderr_and_status_2(run, path, arguments, prob
     assert problem in err
 
 
+@pytest.mark.middle
 def test_the_store_is_counted_and_cleared(run, path):
     empty = only_json(run("store", "--json")[1])
     assert empty == {"store": str(path), "answers": [], "witnesses": 0, "proofs": 0, "bytes": 0}

@@ -279,6 +279,7 @@ def test_a_missing_catalogue(tmp_path):
         read_catalogue(tmp_path / "none.toml")
 
 
+@pytest.mark.middle
 def test_records_rebuild_the_design():
     for design in load_catalogue().designs.values():
         record = design.record()

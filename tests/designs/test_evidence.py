@@ -58,6 +58,7 @@ def test_every_row_of_the_project_states_what_it_rests_on():
     assert silent == []
 
 
+@pytest.mark.middle
 def test_every_parameter_of_every_design_has_a_level_with_a_source():
     for design in load_catalogue().designs.values():
         levels = levels_of(design)
@@ -142,7 +143,7 @@ def test_an_architecture_with_rows_of_its_own_cannot_take_over_the_same(tmp_path
         read_catalogue(path)
 
 
-@pytest.mark.few(1)
+@pytest.mark.middle
 @pytest.mark.parametrize(
     ("name", "like", "target"),
     [

@@ -138,13 +138,14 @@ def test_scales_that_a_step_does_not_read_are_refused(name, settings):
     assert refused.value.field == "scale"
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [BLOCKED, GROUPED])
 def test_every_operand_of_a_unit_with_scales_matters_whatever_its_step_is(name):
     assert examine(find_design(name)) > 20
 
 
 @pytest.mark.middle
+@pytest.mark.slow_values("hopper/mma.m16n8k32.f32.e4m3.e4m3.f32", "riscv/bulk.m1n1k4.f32.f16.f16.f32")
 @pytest.mark.parametrize("design", covering(distinct_designs()), ids=lambda x: x.name)
 def test_every_operand_matters_under_every_parameter(design):
     assert examine(design)
@@ -253,6 +254,7 @@ def check_units(tmp_path: Path, seeds: range) -> None:
     assert any(x.scale_format for x in found)
 
 
+@pytest.mark.middle
 def test_a_unit_that_somebody_states_is_read_in_full_or_refused(tmp_path):
     check_units(tmp_path, range(150))
 

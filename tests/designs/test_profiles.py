@@ -147,6 +147,7 @@ def test_zeros_of_mma_sim_2_read_e_zero(name, e_zero):
         assert (settings["zero_group"], settings["group_e_zero"]) == ("e-zero", e_zero)
 
 
+@pytest.mark.middle
 def test_every_profile_is_valid_for_every_design():
     disputes = load_disputes()
     for design in load_catalogue().designs.values():

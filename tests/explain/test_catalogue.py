@@ -124,6 +124,7 @@ def test_products_and_groups_have_the_values_of_their_terms() -> None:
     assert groups
 
 
+@pytest.mark.slow
 def test_late_additions_hold_the_patterns() -> None:
     found = 0
     for design, operands in FAMILIES:

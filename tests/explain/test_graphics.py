@@ -171,7 +171,7 @@ def test_joined_pictures_keep_their_names_and_their_ends() -> None:
     assert joined([("", PAIR)]) == PAIR
 
 
-@pytest.mark.few(1)
+@pytest.mark.middle
 @pytest.mark.parametrize(("suffix", "start"), [(".svg", b"<svg"), (".pdf", b"%PDF"), (".PNG", b"\x89PNG")])
 def test_a_figure_is_what_its_name_says(tmp_path: Path, suffix: str, start: bytes) -> None:
     path = tmp_path / f"figure{suffix}"

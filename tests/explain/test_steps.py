@@ -66,7 +66,7 @@ def test_c_alone_may_differ() -> None:
     assert words == "first difference: step 1, c keeps bit 2^-23 in B and loses it in A"
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_every_difference_is_explained() -> None:
     differences = 0
     for design, operands in SAMPLE:

@@ -91,6 +91,7 @@ def read_back(row: Row, line: str, layout: Layout) -> Fraction:
     return -total if line[layout.labels + 1] == "-" else total
 
 
+@pytest.mark.middle
 def test_ones_of_a_line_add_up_to_its_value() -> None:
     for design, operands in SAMPLE[::3]:
         for block in blocks(explain([design], operands)):
@@ -116,7 +117,7 @@ def test_every_line_fits() -> None:
         assert encoding != "ascii" or all(line.isascii() for line in plain)
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_every_line_of_two_designs_fits() -> None:
     for number, (design, operands) in enumerate(SAMPLE[:120]):
         other = design.change(fraction_bits=design.step.kept_bits - 1, carry_bits=None)

@@ -97,6 +97,7 @@ def rows_of_table_8() -> dict[tuple[str, str], tuple[Design, str]]:
     return found
 
 
+@pytest.mark.slow
 def test_equation_10_on_ten_architectures_is_table_8(page: Any) -> None:
     rows = rows_of_table_8()
     assert rows.keys() == {(architecture, kind) for architecture, kinds in TABLE_8.items() for kind in kinds}
@@ -219,6 +220,7 @@ def test_after_a_problem_no_old_result_is_shown(page: Any, bad: str) -> None:
     assert complaints(page) == []
 
 
+@pytest.mark.slow
 def test_a_bad_address_is_said_at_the_start(page: Any, address: str) -> None:
     page.get("about:blank")
     page.get(f"{address}#nothing")

@@ -127,6 +127,7 @@ READINGS = [
 ]
 
 
+@pytest.mark.middle
 @pytest.mark.slow_values("rtx-blackwell/block16.f32.e2m1.e2m1.f32.ue4m3-zero_group=scales-zero_group=scale-minus-126")
 @pytest.mark.parametrize(("name", "first", "second"), READINGS)
 def test_readings_of_mma_sim_are_told_apart(name, first, second):

@@ -86,6 +86,7 @@ def hold_to_what_they_say(row, most=None):
     return held
 
 
+@pytest.mark.middle
 def test_a_vector_separates_what_it_says(volta):
     assert hold_to_what_they_say(volta) > 100
 
@@ -190,6 +191,7 @@ def test_what_random_operands_do_not_show_is_asked():
     assert evaluate(narrow, wrapping) != evaluate(find_design(ROW), wrapping)
 
 
+@pytest.mark.middle
 def test_a_witness_for_one_step_is_filled_up_to_the_chain(monkeypatch):
     """Ampere's m16n8k16 is two steps of m16n8k8: its questions are about one, and its vectors have its length."""
     row = "ampere/mma.m16n8k8.f32.bf16.bf16.f32"

@@ -36,6 +36,7 @@ def of_the_data(paths):
     return [x for x in paths if any(name.split(" ")[0] == x.name for name in named)]
 
 
+@pytest.mark.middle
 def test_the_first_rows_decide_no_more_than_the_data_says(recordings):
     known = load_recorded()
     paths = [x for x in recordings_in(recordings) if x.name in ("v100-fp16-fp32.npz", "ada-e4m3-fp16.npz")]
@@ -78,6 +79,7 @@ def batch():
     return OperandBatch.concatenate(list(basic_operands(find_design(VOLTA), 200).values()))
 
 
+@pytest.mark.middle
 def test_a_parameter_is_decided_if_every_other_value_is_excluded(tmp_path, batch):
     (decision,) = decide([record(tmp_path, VOLTA, batch)]).values()
     assert {"fraction_bits", "alignment", "nan_code"} <= set(decision.decided)

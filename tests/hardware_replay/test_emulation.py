@@ -92,7 +92,7 @@ def test_dot_is_evaluate_batch(name, instructions, monkeypatch):
         assert patterns_of(returned, design.d_format).tolist() == expected.tolist(), distribution
 
 
-@pytest.mark.few(1)
+@pytest.mark.middle
 @pytest.mark.slow_values(
     "rtx-blackwell/mma.m16n8k64.block16.f32.e2m1.e2m1.f32.ue4m3",
     "rtx-blackwell/mma.m16n8k64.block32.f32.e2m1.e2m1.f32.ue4m3",

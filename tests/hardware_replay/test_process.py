@@ -271,7 +271,7 @@ def check_equal(target, design, rows):
     assert equal_patterns(design.formats[3], ran.d, evaluate_batch(design, rows.batch)).all()
 
 
-@pytest.mark.few(1)
+@pytest.mark.middle
 @pytest.mark.parametrize(
     "design",
     [
@@ -312,7 +312,7 @@ def compiled(tmp_path_factory):
     return program
 
 
-@pytest.mark.few(1)
+@pytest.mark.middle
 @pytest.mark.parametrize(
     ("name", "distribution", "count"),
     [

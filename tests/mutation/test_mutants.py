@@ -34,6 +34,7 @@ def test_each_mutant_changes_one_place():
     assert [x.name for x in MUTANTS if texts[x.file].count(x.old) != 1 or x.old == x.new] == []
 
 
+@pytest.mark.middle
 def test_each_mutant_is_a_program():
     """A change that is not a Python would be killed by any test, whatever it breaks."""
     for x in MUTANTS:
@@ -46,6 +47,7 @@ def test_each_mutant_is_listed_once():
     assert [file for (file, _), count in changes.items() if count > 1] == []
 
 
+@pytest.mark.middle
 def test_each_mutant_is_killed_or_equivalent_or_sound():
     assert [x.name for x in MUTANTS if sum(map(bool, (x.killed_by, x.equivalent, x.sound))) != 1] == []
     tests = {test for x in MUTANTS for test in x.killed_by}

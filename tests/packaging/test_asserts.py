@@ -16,6 +16,7 @@ def _asserts(source: str) -> list[int]:
     return [node.lineno for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Assert)]
 
 
+@pytest.mark.middle
 def test_no_production_module_asserts() -> None:
     files = production_files()
     assert len(files) > 200
@@ -26,7 +27,7 @@ def test_an_assert_would_be_found() -> None:
     assert _asserts("def f(x):\n    if x:\n        assert x > 1\n") == [3]
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_verdicts_are_the_same_without_asserts() -> None:
     """The script checks verdicts itself, because an assert in it would be removed as well."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT / "tests")])}

@@ -8,6 +8,7 @@ import ast
 import inspect
 from enum import Enum
 
+import pytest
 from support.sources import ROOT, production_files
 
 from mmaproof.designs import readings
@@ -91,6 +92,7 @@ def test_the_names_are_those_of_steps() -> None:
 ELSEWHERE = [file for file in production_files() if not file.as_posix().startswith(ROOMS)]
 
 
+@pytest.mark.middle
 def test_no_kind_of_step_is_named_elsewhere() -> None:
     wrong = []
     for file in ELSEWHERE:

@@ -47,14 +47,23 @@ def test_every_value_that_is_marked_is_there():
     assert sorted(set(marked) - set(collected)) == []
 
 
-def test_a_merge_runs_an_eighth_of_a_sweep_and_one_value_of_a_short_one():
+def test_a_merge_runs_a_sixteenth_of_a_sweep_and_one_value_of_a_short_one():
     long = [Item(f"tests/test_x.py::test_long[{n}]") for n in range(40)]
     short, alone = [Item(f"test_short[{n}]") for n in range(5)], Item("test_alone")
     out = left_to_the_slow_tier([*long, *short, alone])
-    assert len(out & set(long)) == 35
+    assert len(out & set(long)) == 38
     assert len(out & set(short)) == 4
     assert alone not in out
     assert out == left_to_the_slow_tier([*reversed(short), alone, *reversed(long)])
+
+
+def test_of_a_short_sweep_a_merge_runs_no_more_than_a_change_did():
+    long = [Item(f"test_long[{n}]") for n in range(40)]
+    short, alone = [Item(f"test_short[{n}]") for n in range(5)], Item("test_alone")
+    out = left_to_the_slow_tier([*long, *short, alone], [Item("test_short[5]"), Item("test_long[40]")])
+    assert len(out & set(long)) == 38
+    assert out >= set(short)
+    assert alone not in out
 
 
 def test_a_change_runs_as_many_values_as_are_marked():

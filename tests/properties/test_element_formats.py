@@ -150,13 +150,14 @@ def some_designs(fmt: Format, count: int, k: int = 1) -> list[Design]:
 QUICK = ("small-e2m1-fnuz", "small-e2m1-ignoring", "e2m1")
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("name", [pytest.param(x, marks=() if x in QUICK else pytest.mark.middle) for x in FLOATS])
 def test_properties_of_elements_of_every_kind(name, monkeypatch):
     use_small_formats(monkeypatch)
     assert check_designs(some_designs(FLOATS[name], 1), monkeypatch)[Status.PROVED] > 3
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FLOATS)
 def test_properties_of_more_elements_of_every_kind(name, monkeypatch):
     use_small_formats(monkeypatch)

@@ -56,6 +56,7 @@ def test_other_questions_have_other_keys():
     assert len(set(keys)) == len(keys)
 
 
+@pytest.mark.middle
 def test_the_same_question_has_the_same_key_in_another_process():
     asked = question(where=[parse_precondition("c=0")])
     assert asked.formula.symbols, "what was computed from a question is not part of it"

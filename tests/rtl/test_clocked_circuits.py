@@ -195,6 +195,7 @@ def examine_passes(seed: int) -> int:
     return len(circuit.unknown)
 
 
+@pytest.mark.middle
 def test_a_pipeline_is_what_it_does_in_time() -> None:
     found = examine_pipelines(range(40))
     assert found["equal latency"] > 15 and found["refused"] > 5, found

@@ -59,6 +59,7 @@ def unit_of(folder: Path, source: str, name: str = "unit.sv") -> RtlUnit:
     return read_unit(path)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("style", STYLES)
 def test_lanes_are_found_by_their_names(style: str, tmp_path: Path) -> None:
     a, b = STYLES[style]
@@ -71,6 +72,7 @@ def test_lanes_are_found_by_their_names(style: str, tmp_path: Path) -> None:
     assert evaluate(unit.design, Operands((2, 1), (5, 0xFF), 100)) == 107
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize(("kind", "fmt"), [("signed", "int8"), ("unsigned", "uint8")])
 @pytest.mark.skipif(shutil.which("ghdl") is None, reason="GHDL is not installed")
 def test_numbers_of_vhdl_are_integers(kind: str, fmt: str, tmp_path: Path) -> None:

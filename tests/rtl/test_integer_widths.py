@@ -77,6 +77,7 @@ def test_a_register_of_twenty_bits(tmp_path, old, new):
     assert [compare(x.unit, x.model or meant).verdict for x in unit.transitions[:3]] == ["equivalent"] * 3
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("source", "design", "old", "new"),
     [

@@ -27,6 +27,7 @@ def without_c(folder: Path, source: str = WITHOUT_C) -> Path:
     return write_unit(folder, source, ports=PORTS, formats=INTEGER_FORMATS.replace('c = "int32"\n', ""))
 
 
+@pytest.mark.middle
 def test_a_unit_without_c_is_proved_where_c_is_zero(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = without_c(tmp_path)
     assert main(["rtl", "prove", str(path), INT8, "--k", "2", "--no-search"]) == 0
@@ -36,6 +37,7 @@ def test_a_unit_without_c_is_proved_where_c_is_zero(tmp_path: Path, capsys: pyte
     assert "c = 0x00000000" in capsys.readouterr().out
 
 
+@pytest.mark.middle
 def test_a_unit_without_c_is_nothing_else_than_a_unit(tmp_path: Path) -> None:
     path = without_c(tmp_path)
     assert evaluate(read_unit(path).design, OPERANDS) == 0xFFFFFFFF

@@ -113,6 +113,7 @@ def is_proved(path: Path, design: Design) -> None:
     assert proof.lemmas
 
 
+@pytest.mark.middle
 @pytest.mark.slow_values(
     "carry_save/fp16_l16.toml",
     "chain/fp16_k16.toml",

@@ -44,6 +44,7 @@ def test_all_rules_are_tried() -> None:
     assert set(KINDS) == set(RULES)
 
 
+@pytest.mark.middle
 def test_random_circuits_agree(tmp_path: Path) -> None:
     counted = check(range(len(KINDS)), tmp_path)
     assert counted["integers"] == counted["terms"] > 50 * len(KINDS)
@@ -206,5 +207,6 @@ def test_a_wrong_operation_is_seen(mutant: str, tried: list[RandomCircuit], monk
     assert _is_seen(tried)
 
 
+@pytest.mark.middle
 def test_what_is_not_mutated_is_not_seen(tried: list[RandomCircuit]) -> None:
     assert not _is_seen(tried)

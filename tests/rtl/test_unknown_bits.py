@@ -44,6 +44,7 @@ def _compared(folder: Path, choice: str) -> Comparison:
     return compare(*_pair(folder, choice), k=2, limits=Limits(60, 4 << 30), budget=None)
 
 
+@pytest.mark.middle
 def test_the_witness_has_values_of_unknown_bits(tmp_path: Path) -> None:
     found = _compared(tmp_path, MATTERS)
     assert found.status is Status.REFUTED and found.witness is not None and found.witness.c == 77
@@ -54,6 +55,7 @@ def test_the_witness_has_values_of_unknown_bits(tmp_path: Path) -> None:
     assert found.question.is_refuted_with(found.witness, found.unknown)
 
 
+@pytest.mark.middle
 def test_unknown_bits_that_do_not_matter_are_proved_not_to(tmp_path: Path) -> None:
     assert _compared(tmp_path, DOES_NOT_MATTER).status is Status.PROVED
 

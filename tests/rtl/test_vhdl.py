@@ -35,7 +35,7 @@ needs_ghdl = pytest.mark.skipif(shutil.which("ghdl") is None, reason="GHDL is no
 CLOCK = '[clock]\nclock = "clk"\nlatency = 1\n'
 
 
-@pytest.mark.few(1)
+@pytest.mark.middle
 @needs_ghdl
 @pytest.mark.parametrize("bias", [0, 7])
 def test_an_entity_as_top(bias: int, tmp_path: Path) -> None:
@@ -46,6 +46,7 @@ def test_an_entity_as_top(bias: int, tmp_path: Path) -> None:
     assert unit.report.registers == 64 and "p0" in unit.circuit.nets
 
 
+@pytest.mark.middle
 @needs_ghdl
 def test_an_entity_in_a_module(tmp_path: Path) -> None:
     (tmp_path / "dot.vhd").write_text(VHDL)

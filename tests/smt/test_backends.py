@@ -213,6 +213,7 @@ def test_where_the_environment_wants_native_code_arrays_compute_what_has_none_an
     ]
 
 
+@pytest.mark.middle
 @needs_native
 def test_llvm_is_loaded_only_where_it_may_pay():
     script = (

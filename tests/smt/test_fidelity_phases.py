@@ -94,6 +94,7 @@ def test_every_reading_has_a_mutant_that_is_refuted(change):
     assert compare(PHASES[0], mutant).verdict == "different"
 
 
+@pytest.mark.middle
 def test_native_code_agrees():
     rng = np.random.default_rng(3)
     for design in (PHASES[1], PHASES[2]):

@@ -83,7 +83,7 @@ def test_what_is_like_it_returns_something_else(change):
     assert any((evaluate_batch(design, x) != evaluate_batch(other, x)).any() for x in batches)
 
 
-@pytest.mark.few(1)
+@pytest.mark.middle
 @pytest.mark.slow_values("summation=pairwise")
 @pytest.mark.parametrize(
     "change",

@@ -210,6 +210,7 @@ def test_nobody_else_computes_an_invariant():
         algebra.check(None, computed)
 
 
+@pytest.mark.middle
 @given(st.integers(0, 255), st.integers(-8, 7), st.integers(-8, 7), st.booleans(), st.booleans())
 def test_what_lemmas_assume_of_a_term_is_what_stages_are_checked_for(significand, exponent, e_max, negative, present):
     lemma = CutBound("terms", TermShape(8, 200, 5, 4, 4), Cut(6, Alignment.TRUNCATE))

@@ -57,7 +57,7 @@ def several():
     return list(map(FP8.design, found))
 
 
-@pytest.mark.few(1)
+@pytest.mark.middle
 @pytest.mark.parametrize("unit", [(), ("cdna2/v_mfma_f32_32x32x8f16", FP16)], ids=["fp8", "fp16"])
 def test_designs_on_shared_rows_return_what_they_return_alone(unit):
     designs = readers(*unit)

@@ -43,6 +43,7 @@ def test_a_row_that_a_gpu_of_another_architecture_decided_rests_on_the_exponent_
     assert first["d"] != first["d_under_reading"]
 
 
+@pytest.mark.middle
 def test_every_reading_that_changes_a_result_is_found():
     """The other results of an operand set are those of all sources as a whole, of each point and of each two."""
     batch = tiny_rows(40)
@@ -92,6 +93,7 @@ def test_a_matrix_and_a_plan():
     assert [(x.first, x.d) for x in planned.changes] == [(x.first, x.d) for x in found.changes]
 
 
+@pytest.mark.middle
 def test_one_result_and_many_along_leading_dimensions(monkeypatch):
     assert evaluate(BLACKWELL, TINY, open_points=True) == (evaluate(BLACKWELL, TINY), open_points(BLACKWELL, TINY))
     batch = tiny_rows(300)
@@ -123,6 +125,7 @@ def test_what_the_user_chose_is_not_open(name):
     assert not design.profile or not open_readings(design)
 
 
+@pytest.mark.middle
 def test_what_recordings_decide_is_not_open():
     seen = 0
     for design in load_catalogue().designs.values():

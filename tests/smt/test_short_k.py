@@ -63,6 +63,7 @@ def test_as_a_formula_and_as_matrices_and_plans():
     assert dot(design, x[0], y[:, 0], c[0, 0]).view(np.uint32) == 0x80000000
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", TILES)
 @pytest.mark.parametrize("k", [1, 2, 3, 6, 15])
 def test_every_interpretation_agrees_with_the_reference_at_a_short_k(name, k):
@@ -129,6 +130,7 @@ def test_a_disclosure_states_it(tmp_path):
     assert read_disclosure(tmp_path / "x.json").k_multiple is None
 
 
+@pytest.mark.middle
 def test_a_comparison_below_k_is_of_what_is_there():
     design = find_design("cpu/tdpbf16ps")
     padded = replace(design, k_multiple=None, architecture="padded")
@@ -155,6 +157,7 @@ def test_a_printed_model_says_so():
     assert any("missing are +0" in x for x in make_model(replace(design, k_multiple=None), 2, "1").about())
 
 
+@pytest.mark.middle
 def test_a_tolerance_below_k_counts_the_products_that_are_there():
     rng = np.random.default_rng(0)
     design = find_design("cpu/tdpbf16ps")

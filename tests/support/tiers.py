@@ -17,19 +17,24 @@ def left_to_the_middle_tier(items: Iterable[pytest.Item]) -> set[pytest.Item]:
     return _left_out(items, lambda item, count: mark.args[0] if (mark := item.get_closest_marker("few")) else count)
 
 
-def left_to_the_slow_tier(items: Iterable[pytest.Item]) -> set[pytest.Item]:
-    """Of the middle values of each parametrized test, those that a merge does without: seven of eight.
+def left_to_the_slow_tier(items: Iterable[pytest.Item], quick: Iterable[pytest.Item] = ()) -> set[pytest.Item]:
+    """Of the middle values of each parametrized test, those that a merge does without: fifteen of sixteen.
 
-    One value of each test runs at least.
+    One value of each test runs at least, which may be one of the quick ones.
     """
-    return _left_out(items, lambda _item, count: max(1, count // 8))
+    tried = {_test_of(x) for x in quick}
+    return _left_out(items, lambda item, count: max(_test_of(item) not in tried, count // 16))
+
+
+def _test_of(item: pytest.Item) -> str:
+    return item.nodeid.partition("[")[0]
 
 
 def _left_out(items: Iterable[pytest.Item], kept: Callable[[pytest.Item, int], int]) -> set[pytest.Item]:
     """Leave out all values of a test but as many as are kept. Their ids decide which, so on every machine alike."""
     sweeps: dict[str, list[pytest.Item]] = {}
     for one in items:
-        sweeps.setdefault(one.nodeid.partition("[")[0], []).append(one)
+        sweeps.setdefault(_test_of(one), []).append(one)
     out: set[pytest.Item] = set()
     for values in sweeps.values():
         values.sort(key=lambda x: crc32(x.nodeid.encode()))

@@ -100,6 +100,7 @@ def test_the_limit_is_for_all_questions_together():
     assert done.seconds <= time.monotonic() - started < 30
 
 
+@pytest.mark.middle
 def test_shown_by_the_witness_or_against_the_mutant():
     violated = check("chain-order-independent", TINY)
     assert shown_by(violated, MEANS) == violated.finding.runs

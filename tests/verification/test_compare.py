@@ -169,6 +169,7 @@ def test_a_timeout_names_the_limit_that_was_set(monkeypatch):
     assert re.match(r"timeout: no answer within 1\.5 s, of which \d\.\d\d s went into the search", answer.reason)
 
 
+@pytest.mark.slow
 def test_the_limit_is_for_the_simplification_too():
     answer = ask(VOLTA, f"{VOLTA}@fraction_bits=24", k=384, limits=Limits(0.5, 4 << 30))
     confirm(answer)
@@ -201,6 +202,7 @@ def test_a_witness_that_does_not_replay_is_an_internal_error(monkeypatch):
         ask(VOLTA, f"{VOLTA}@fraction_bits=22", budget=None)
 
 
+@pytest.mark.middle
 def test_the_search_is_seeded():
     first, second = (ask(VOLTA, f"{VOLTA}@fraction_bits=22", seed=7) for _ in range(2))
     assert first.witness == second.witness
@@ -218,6 +220,7 @@ def test_witnesses_are_simple():
     assert sum(x != 0 for x in answer.witness.a) <= 3
 
 
+@pytest.mark.middle
 @pytest.mark.slow_values(
     "blackwell/block16.f32.e2m1.e2m1.ue4m3-blackwell/block16.f32.e2m1.e2m1.ue4m3@fraction_bits=30",
     "cdna2/v_mfma_f32_32x32x4bf16-cdna2/v_mfma_f32_32x32x4bf16@L=4",

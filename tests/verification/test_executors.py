@@ -33,6 +33,7 @@ def dies_once(marker):
     return f"'again' if {path}.exists() else ({path}.touch(), {DIES})"
 
 
+@pytest.mark.middle
 def test_a_process_that_dies_takes_no_other_task_along():
     found = dict(finished(eval, [*map(str, range(4)), DIES, *map(str, range(5, 9))], TWO, 3))
     assert found.pop(4).startswith("BrokenProcessPool: ")

@@ -11,6 +11,7 @@ from mmaproof.verification.search import small_products
 BF16 = "ampere/mma.m16n8k8.f32.bf16.bf16.f32"
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize(
     ("first", "second"),
     [

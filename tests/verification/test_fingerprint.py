@@ -34,6 +34,7 @@ class _Refuses(Never):
         raise DesignError("not today")
 
 
+@pytest.mark.middle
 def test_what_is_asked_and_what_is_not():
     feature = look(Never(), SMALL)
     assert (feature.verdict, feature.value, feature.is_known, feature.runs) == ("holds", None, True, ())
@@ -59,6 +60,7 @@ def test_the_same_seed_gives_the_same_runs():
     assert runs[0] == runs[1] != runs[2]
 
 
+@pytest.mark.middle
 def test_designs_differ_in_what_is_known():
     holds, valued, unknown = look(Never(), SMALL), look(Valued(), find_design(BF16)), look(Undecided(), TINY)
     violated = look(Never(), find_design(HALF_STEP))
@@ -69,6 +71,7 @@ def test_designs_differ_in_what_is_known():
         assert not designs_differ(same)
 
 
+@pytest.mark.middle
 def test_vectors_hold_what_each_design_returns():
     others = [find_design(x) for x in (BF16, "hopper/wgmma.f32.bf16.bf16", "volta/f32.f16.f16.f32")]
     feature = look(Valued(), find_design(BF16))

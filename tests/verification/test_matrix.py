@@ -98,7 +98,7 @@ def test_a_question_is_asked_once_for_all_that_share_it():
         confirm(answer)
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_one_arithmetic_is_one_computation_whatever_its_k():
     """On arrays: the catalogue's designs of one arithmetic return the same d at every common length."""
     held = {}
@@ -222,6 +222,7 @@ def test_a_witness_that_does_not_replay_is_not_believed(monkeypatch):
     assert (found.status, found.comparison.witness) == (Status.UNKNOWN, None)
 
 
+@pytest.mark.middle
 def test_classes_hold_what_is_proved_pair_by_pair(few):
     fp16, alone = groups_of(FEW, few)
     assert [[FEW.index(d) for d in c] for c in fp16.classes] == [[0, 1], [2, 3]]

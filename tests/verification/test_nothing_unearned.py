@@ -164,6 +164,7 @@ def test_each_lemma_counts(monkeypatch, name, without):
         assert found.lemmas[one].status is Status.UNKNOWN
 
 
+@pytest.mark.middle
 def test_the_laws_that_a_staged_proof_uses_count():
     whole = Equivalence(*pair_of("staged"))
 
@@ -332,6 +333,7 @@ def test_the_bound_of_a_step_is_not_proved():
     assert (step.proved, step.undecided) == (False, True)
 
 
+@pytest.mark.middle
 def test_a_bin_that_nobody_reached_is_unknown():
     done = cover(find_design("volta/f16.f16.f16.f16@L=1"), 8, solver=Scripted(lambda *_: UNKNOWN), limits=LIMITS)
     assert {x.status for x in done.bins} <= {"hit", "reachable", "unknown"}

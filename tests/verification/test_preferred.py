@@ -14,6 +14,7 @@ FP8 = "hopper/wgmma.f32.e4m3.e4m3", "blackwell/tcgen05.mma.m64n8k32.f32.e4m3.e4m
 CHANGED = HOPPER, f"{HOPPER}@zero_c=absent"
 
 
+@pytest.mark.middle
 def test_products_are_preferred_to_none():
     plain, found = compare(*FP8, preferring=0), compare(*FP8)
     assert (plain.verdict, found.verdict) == ("different", "different")
@@ -60,6 +61,7 @@ def test_of_two_units_all_pairs_of_readings_count_and_of_one_the_same():
     assert all(x.step.zero_c is y.step.zero_c for x, y in Readings.of(one).pairs)
 
 
+@pytest.mark.middle
 def test_told_apart_means_under_every_pair():
     """Zeros of exponent -126 and zeros without one: c = 0 shows the difference, and a reading of both takes it away."""
     first, second = (find_design(x) for x in CHANGED)

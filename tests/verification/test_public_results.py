@@ -74,6 +74,7 @@ def test_results_that_are_not_finite_have_no_error():
     assert repr(infinite).endswith("= +infinity>")
 
 
+@pytest.mark.middle
 def test_measured_errors_are_those_of_the_bound():
     found = mmaproof.measure_errors("plain", 16, VOLTA, rows=4, columns=4, limits=600)
     (point,) = found.points

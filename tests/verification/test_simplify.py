@@ -76,6 +76,7 @@ def test_a_long_witness_is_narrowed_to_a_part_at_once(monkeypatch):
     assert 0 < sum(x != 0 for x in first.a) <= 384 // 64, "the smallest parts are tried first"
 
 
+@pytest.mark.middle
 def test_simplification_has_its_own_limit_and_is_told_of():
     told = []
     found = compare(VOLTA, FINER, k=64, budget=Budget(), simplifying=0.0, told=told.append)

@@ -63,6 +63,7 @@ def test_the_witness_of_a_solver_is_found_again(path, no_search):
     assert (again.witness, again.origin) == (first.witness, f"the store: {first.origin}")
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize(
     "other",
     [

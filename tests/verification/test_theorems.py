@@ -49,6 +49,7 @@ QUESTIONS = {
 }
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_what_is_proved_has_a_theorem(name):
     question, design = QUESTIONS[name]()
@@ -59,6 +60,7 @@ def test_what_is_proved_has_a_theorem(name):
     assert {x.refuted_by for x in found.theorem.leaves} <= {str(x.solver) for x in (found, *found.lemmas)}
 
 
+@pytest.mark.middle
 def test_no_verdict_is_proved_without_a_proof():
     question, _ = between(INT4, f"{INT4}@L=4", 8)
     theorem, other = theorem_of(question), between(VOLTA, f"{VOLTA}@fraction_bits=22", 4)[0]
@@ -78,6 +80,7 @@ def test_no_verdict_is_proved_without_a_proof():
         replace(proved, question=other)
 
 
+@pytest.mark.middle
 def test_another_process_is_told_that_there_was_a_proof():
     question, _ = between(INT4, f"{INT4}@L=4", 8)
     for proof, sent in ((theorem_of(question), Recalled()), (Joined(), Joined())):

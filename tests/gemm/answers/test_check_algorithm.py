@@ -133,6 +133,7 @@ def briefly(monkeypatch):
     monkeypatch.setattr(exact_operands, "DIRECT_SECONDS", 1.0)
 
 
+@pytest.mark.middle
 @pytest.mark.slow_values("algorithm0-4-unit(a0..a3, b0..b3, c)-False")
 @pytest.mark.usefixtures("briefly")
 @pytest.mark.parametrize(

@@ -76,6 +76,7 @@ def test_a_scale_of_one_place_less_shortens_the_window():
     assert decide(SplitIsExact(SPLIT, [Window(-13, -13, 23)])) is Status.PROVED
 
 
+@pytest.mark.middle
 @pytest.mark.slow_values("changes0-20")
 @pytest.mark.parametrize(
     ("changes", "places"),

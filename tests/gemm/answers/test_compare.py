@@ -9,6 +9,7 @@ VOLTA = "volta/mma.m8n8k4.f32.f16.f16.f32"
 ABOUT_ONE = "asked about one product"
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("unit", [VOLTA, pytest.param("ampere/mma.m16n8k16.f32.f16.f16.f32", marks=pytest.mark.middle)])
 def test_one_product_tells_two_algorithms_apart(unit, monkeypatch):
     monkeypatch.setattr("mmaproof.verification.strategies.CUBE_SECONDS", 40.0)  # a busy machine takes longer

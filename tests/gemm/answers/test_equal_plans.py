@@ -58,6 +58,7 @@ def test_split_is_told_apart_by_operands(first: str, second: str) -> None:
     assert_replays(found)
 
 
+@pytest.mark.middle
 def test_order_within_a_step_is_proved_not_to_matter() -> None:
     found = compared(V, f"{V} | order=reversed")
     assert found.verdict == "equivalent"

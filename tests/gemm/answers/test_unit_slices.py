@@ -22,7 +22,7 @@ NV = "blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue4m3"
 WGMMA, ADA = "hopper/wgmma.f32.e4m3.e4m3", "ada/mma.m16n8k16.f32.e4m3.e4m3.f32"
 
 
-@pytest.mark.few(1)
+@pytest.mark.middle
 @pytest.mark.slow_values("volta/f32.f16.f16.f32-16777216-11-4")
 @pytest.mark.parametrize(
     ("unit", "most", "bits", "longest"),

@@ -36,7 +36,7 @@ def search(function: Function, of: Product, validation: int = 2000, seconds: flo
     return KernelSearch(asked, seconds=seconds, validation=validation, comparing=0).search()
 
 
-@pytest.mark.few(1)
+@pytest.mark.middle
 @pytest.mark.slow_values(
     "volta/mma.m8n8k4.f32.f16.f16.f32 | promote=8 | out=fp16",
     "volta/mma.m8n8k4.f32.f16.f16.f32 | split-k=2:ascending:fp16>fp32",
@@ -102,7 +102,7 @@ def saturated(a: Matrix, b: Matrix) -> Matrix:
     return np.where(np.isposinf(d), np.finfo(np.float32).max, d).astype(np.float32)
 
 
-@pytest.mark.few(1)
+@pytest.mark.middle
 @pytest.mark.parametrize(
     "function",
     [
@@ -137,6 +137,7 @@ def test_elements_with_trees_of_their_own_are_told_apart() -> None:
     assert plans == {FMA: 48, f"{FMA} | promote=16": 16}
 
 
+@pytest.mark.middle
 def test_sums_that_are_flushed_are_part_of_the_plan() -> None:
     def flushed(a: Matrix, b: Matrix) -> Matrix:
         d = of_plan(f"{FMA} | split-k=2")[0](a, b)
@@ -243,6 +244,7 @@ def test_a_recorded_product_with_scales(text: str, monkeypatch: pytest.MonkeyPat
     assert are_same(finding.plan, read_plan(text), 128), finding.plan.name
 
 
+@pytest.mark.middle
 def test_scales_are_a_part_of_what_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mmaproof.gemm.kernels.recorded.listed_plans", lambda product: iter(()))
     monkeypatch.setattr("mmaproof.gemm.kernels.recorded.with_formats", lambda plan, product: iter(()))

@@ -165,7 +165,7 @@ SMALL |= {
 SMALL |= dict.fromkeys(("bf16x3", "bf16x6", "bf16x9", "ootomo-yokota-bf16"), BF16)
 
 
-@pytest.mark.few(1)
+@pytest.mark.middle
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_terms_of_constants_are_what_integers_return(name):
     algorithm, unit, algebra, k = find_algorithm(name), find_design(SMALL[name]), TermAlgebra(), 2

@@ -179,6 +179,7 @@ PUBLISHED_MSE = {
 """Mean squared errors against an fp32 product: triton-lang/triton#4603, pull requests 4933 and 4934."""
 
 
+@pytest.mark.middle
 @pytest.mark.slow_values("1024")
 @pytest.mark.parametrize("k", [256, 1024])
 def test_the_two_ways_to_add_three_products_have_the_published_errors(k):

@@ -38,6 +38,7 @@ def test_every_number_of_a_narrow_format_has_its_value(fmt):
             assert word.data == 0
 
 
+@pytest.mark.middle
 @given(PATTERNS, PATTERNS, PATTERNS)
 def test_values_products_and_sums_are_exact(x, y, z):
     numbers = [number(p if is_finite(p) else 0x80000000) for p in (x, y, z)]

@@ -79,6 +79,7 @@ def test_every_number_lies_in_its_span(name):
         assert breaches(name, low, high, seed) == [], (low, high, seed)
 
 
+@pytest.mark.middle
 @settings(max_examples=25)
 @given(st.sampled_from(sorted(UNITS)), st.integers(-126, 127), st.integers(0, 40), st.integers(0, 1000))
 def test_numbers_of_any_exponents_lie_in_their_spans(name, low, count, seed):

@@ -55,7 +55,7 @@ PAIRS = [
 ]
 
 
-@pytest.mark.few(1)
+@pytest.mark.middle
 @pytest.mark.parametrize(("first", "second", "unit", "by"), PAIRS)
 def test_the_claim_is_what_fractions_say(first, second, unit, by):
     asked, seen = question(first, second, unit, by=by), set()
@@ -132,7 +132,7 @@ def test_exponents_that_the_words_do_not_have(first, where):
         assert asked.is_refuted_by(operands) is not expected_claim(asked, operands)
 
 
-@pytest.mark.few(1)
+@pytest.mark.middle
 @pytest.mark.parametrize(("first", "second", "unit", "by"), PAIRS[:3:2])
 def test_arrays_find_what_integers_confirm(first, second, unit, by):
     asked = question(first, second, unit, "exponents=-30..40", by=by)
@@ -158,7 +158,7 @@ def test_a_search_finds_witnesses_on_volta(first, second, by):
         assert asked.is_refuted_by(witness) and not expected_claim(asked, witness)
 
 
-@pytest.mark.few(1)
+@pytest.mark.middle
 @pytest.mark.parametrize(
     ("first", "second", "where", "status"),
     [

@@ -50,6 +50,7 @@ def outside(found: Tolerance, side: int, kind: str, seed: int) -> tuple[int, flo
 KINDS = ("normal", "positive", "wide", "constant", "cancelling")
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("text", [PLANS[0], *(pytest.param(x, marks=pytest.mark.middle) for x in PLANS[1:])])
 def test_no_result_is_outside_its_bound(text: str) -> None:
     found = Tolerance(read_plan(text), 64)

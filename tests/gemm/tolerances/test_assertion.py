@@ -37,13 +37,14 @@ def text_of(actual, a, b, c=None, **options) -> str:
     return str(caught.value)
 
 
-@pytest.mark.few(1)
+@pytest.mark.middle
 @pytest.mark.parametrize("strength", ["bits", "proved"])
 def test_what_the_unit_computes_passes(given, strength: str) -> None:
     a, b, c, d = given
     assert_gemm(d, a, b, c, plan=FP8, strength=strength)
 
 
+@pytest.mark.middle
 def test_arrays_may_be_files(given, tmp_path) -> None:
     held = dict(zip("abcd", given, strict=True))
     for name, x in held.items():
@@ -61,6 +62,7 @@ def test_arrays_may_be_files(given, tmp_path) -> None:
         assert_gemm(d, tmp_path / "both.npz", b, c, plan=FP8)
 
 
+@pytest.mark.middle
 @pytest.mark.slow_values("bits")
 @pytest.mark.parametrize("strength", [pytest.param("bits", marks=pytest.mark.middle), "proved"])
 def test_what_a_plan_computes_passes(strength: str) -> None:
@@ -120,6 +122,7 @@ def test_a_unit_with_one_bit_more_is_recognised(given) -> None:
     assert "bits of F = 14, this unit has 13" in text_of(matmul(f"{FP8}@fraction_bits=14", a, b, c), a, b, c)
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("strength", [pytest.param("bits", marks=pytest.mark.middle), "proved"])
 def test_a_lost_block_is_named(strength: str) -> None:
     unit = "blackwell/tcgen05.mma.m64n8k32.f32.e4m3.e4m3"
@@ -178,6 +181,7 @@ def test_what_is_within_the_bound_and_not_the_bits_is_called_so(given, monkeypat
     assert_gemm(other, a, b, c, plan=FP8, strength="proved")
 
 
+@pytest.mark.middle
 def test_nan_and_infinities_are_not_checked_silently(given) -> None:
     a, b, c, d = (x.copy() for x in given)
     c[2, 3] = np.inf
@@ -189,7 +193,7 @@ def test_nan_and_infinities_are_not_checked_silently(given) -> None:
     assert "1 of 120" in text_of(d, a, b, c, strength="proved", unchecked="allow")
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_a_statistical_test_knows_the_usual_errors(monkeypatch) -> None:
     monkeypatch.setattr(assertion, "SAMPLES", 4000)
     assertion._measured.cache_clear()

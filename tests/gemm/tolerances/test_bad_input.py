@@ -85,7 +85,7 @@ def tolerance() -> Tolerance:
     return mmaproof.tolerance(UNIT, 8)
 
 
-@pytest.mark.few(1)
+@pytest.mark.middle
 @pytest.mark.parametrize(
     ("method", "arguments", "options", "message"),
     [

@@ -209,6 +209,7 @@ def test_rounding_moves_a_number_by_half_an_ulp_of_the_numbers_below_the_bound()
     assert rounded_magnitude(third, fp16, Rounding.RZ) < third < rounded_magnitude(third, fp16, Rounding.RTN)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "unit", "k", "sizes", "overflows"),
     [

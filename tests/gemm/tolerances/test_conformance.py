@@ -103,7 +103,7 @@ def test_operands_of_the_data_sets(s, fmt):
         ("volta/f32.f16.f16.f32", 4096, 0.37, True),
     ],
 )
-@pytest.mark.few(4)
+@pytest.mark.few(1)
 def test_plans_that_conform_to_tosa_and_that_do_not(plan, k, squared, conforms):
     read = read_plan(plan)
     found = tosa(read, product(k, read.unit.a_format.name), read.unit.d_format)
@@ -198,6 +198,7 @@ def dot(factors):
     return "nan" if len(infinities) > 1 else infinities.pop() if infinities else total
 
 
+@pytest.mark.middle
 def test_plans_that_round_once_conform_to_p3109_and_others_do_not():
     fused = read_plan("cpu/vfmadd231ps")
     assert p3109(fused, product(1, "fp32"), FP32).conforms

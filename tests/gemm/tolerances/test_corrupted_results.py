@@ -178,6 +178,7 @@ def passes(case, patterns, strength, **options):
     return True
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow_values("a plan with factors")
 def test_nothing_outside_a_proved_bound_passes(case, monkeypatch):
     outcomes, seen = [], set()
@@ -197,6 +198,7 @@ def test_nothing_outside_a_proved_bound_passes(case, monkeypatch):
     assert wanted <= seen
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow_values("a plan with factors")
 def test_nothing_of_other_bits_passes(case):
     """All but NaNs of the emulation, of which there are none here."""
@@ -231,6 +233,7 @@ def test_an_array_of_another_type_or_shape_is_no_result(case, strength):
             assert_gemm(wrong, case.a, case.b, case.c, plan=case.plan, strength=strength)
 
 
+@pytest.mark.middle
 def test_where_nothing_is_proved_of_one_element_the_others_are_compared(case):
     if case.fmt.is_integer:
         pytest.skip("integers have no infinities")

@@ -33,6 +33,7 @@ def parts(found, seed):
             yield float(reached.error) / bound if bound else float(reached.error > 0)
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("seed", range(2))
 def test_no_row_within_the_limits_exceeds_the_bound(hopper, seed):
     reached = list(parts(hopper, seed))
@@ -40,6 +41,7 @@ def test_no_row_within_the_limits_exceeds_the_bound(hopper, seed):
     assert max(reached) > 0.2
 
 
+@pytest.mark.middle
 def test_a_limit_that_sums_exceed_gives_a_bound_that_is_exceeded(hopper, monkeypatch):
     true = bound_within
     monkeypatch.setitem(globals(), "bound_within", lambda found, a, b, sums: true(found, a, b, sums / 64))

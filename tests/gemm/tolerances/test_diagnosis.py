@@ -69,7 +69,7 @@ def test_results_at_other_places_are_named(text: str) -> None:
     assert said.count("what fits") == 1
 
 
-@pytest.mark.few(1)
+@pytest.mark.middle
 @pytest.mark.parametrize("text", ["the transpose of the result", "twice the result", "rows shifted", "as if a were"])
 def test_within_the_bound_they_are_named_without_the_bits(text: str) -> None:
     wrong = next(d for x, d in WRONG.items() if x.startswith(text))
@@ -91,7 +91,7 @@ def test_another_unit_of_the_catalogue_is_named() -> None:
     assert f"bits of {other}, this plan says {UNIT}" in said
 
 
-@pytest.mark.middle
+@pytest.mark.slow
 def test_a_unit_of_one_row_is_named_for_that_row_alone() -> None:
     a, b, c = operands(k=64)
     d = matmul(UNIT, a, b, c)

@@ -104,6 +104,7 @@ def test_a_page_without_bounds_says_so() -> None:
     assert "0 matrix products" in page([])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("strength", "c", "checked"),
     [("proved", np.nan, 3), ("proved", 3.4028234e38, 3), ("statistical", np.inf, 3), ("bits", np.nan, 4)],

@@ -61,6 +61,7 @@ def check_against_exhaustion(design):
     assert said >= {Status.PROVED, Status.REFUTED}
 
 
+@pytest.mark.middle
 @pytest.mark.slow_values("a chain that c joins once", "a tree")
 @pytest.mark.parametrize("kind", [x if "chain" not in x else pytest.param(x, marks=pytest.mark.middle) for x in KINDS])
 def test_what_is_proved_unreachable_is_hit_by_no_operands(kind, monkeypatch):
@@ -79,6 +80,7 @@ def test_what_is_proved_unreachable_is_hit_by_no_operands_of_many(first, monkeyp
             check_against_exhaustion(design)
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("design", [INTEGERS, pytest.param(VOLTA, marks=pytest.mark.middle)], ids=lambda d: d.name)
 def test_vectors_have_the_tags_that_integers_say(design):
     done = cover(design, 80, limits=LIMITS)
@@ -94,6 +96,7 @@ def test_vectors_have_the_tags_that_integers_say(design):
     assert done.count("hit") > sum(x.baseline > 0 for x in done.bins)
 
 
+@pytest.mark.middle
 def test_hits_seed_and_too_few_vectors():
     first, again, other = (cover(INTEGERS, 60, hits=3, seed=seed) for seed in (1, 1, 2))
     assert first.vectors == again.vectors != other.vectors

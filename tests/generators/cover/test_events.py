@@ -205,6 +205,7 @@ def test_a_late_sum_of_products_keeps_more_bits_than_c():
     assert checked > 100
 
 
+@pytest.mark.middle
 def test_a_kind_of_step_that_is_not_known_is_not_asked():
     design = find_design("cpu/tdpbf16ps.m16n16k32.f32.bf16.bf16.f32")
     batch = rows_of(design, 1)

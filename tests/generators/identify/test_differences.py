@@ -54,7 +54,7 @@ def test_no_rivals(rows):
     assert first_differences([], rows, evaluate_on_arrays(VOLTA, rows), COUNT, lambda: False) == []
 
 
-@pytest.mark.few(1)
+@pytest.mark.middle
 @pytest.mark.parametrize("backend", ["", "arrays"])
 def test_a_search_that_was_not_finished_says_nothing(rivals, rows, backend, monkeypatch):
     monkeypatch.setenv(BACKEND_VARIABLE, backend)

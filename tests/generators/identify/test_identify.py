@@ -245,6 +245,7 @@ def test_a_recording_narrows_the_space_and_says_what_it_leaves_open():
     assert set(outcome.findings["overflow"].undecided) | set(outcome.findings["overflow"].unobservable)
 
 
+@pytest.mark.middle
 def test_rows_of_a_recording_match_nothing_that_was_not_validated():
     design = find_design(TURING)
     interface = Interface.of(design)

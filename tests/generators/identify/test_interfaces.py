@@ -22,7 +22,7 @@ from mmaproof.hardware_replay.targets import ModelTarget
 from mmaproof.smt.evaluate import evaluate_batch
 
 
-@pytest.mark.few(1)
+@pytest.mark.middle
 @pytest.mark.parametrize(
     ("unit", "given"),
     [
@@ -42,6 +42,7 @@ def test_other_formats_of_the_same_widths_are_tried(unit, given):
     assert fitting_interfaces(Evidence(Interface.of(given), batch, nothing, kinds)) == {}
 
 
+@pytest.mark.middle
 def test_an_identification_with_a_wrong_interface_says_what_fits():
     unit = find_design("ampere/mma.m16n8k8.f32.bf16.bf16.f32")
     interface = Interface.parse("f32.f16.f16.f32", 8)

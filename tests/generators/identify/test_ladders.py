@@ -29,7 +29,7 @@ def told_apart(design, name, first, second):
     ).all()
 
 
-@pytest.mark.few(1)
+@pytest.mark.middle
 @pytest.mark.parametrize(
     ("name", "parameter", "values"),
     [
@@ -83,6 +83,7 @@ def test_ladders_exclude_every_other_value(name, parameter, values):
         assert value == held or not equal_patterns(design.d_format, ours, theirs, nan_codes=False).all(), value
 
 
+@pytest.mark.middle
 def test_rows_are_operands_of_the_interface():
     for name in (BF16, "blackwell/block16.f32.e2m1.e2m1.ue4m3", "hopper/mma.m16n8k32.f32.e4m3.e4m3.f32"):
         design = find_design(name)
@@ -133,6 +134,7 @@ HIDDEN = [
 ]
 
 
+@pytest.mark.middle
 @pytest.mark.slow_values(
     "ampere/mma.m16n8k8.f32.bf16.bf16.f32@fraction_bits=45-held6",
     "cdna3/v_mfma_f32_32x32x8_bf16@product_limit=77-held4",

@@ -154,7 +154,7 @@ RANDOM = [
 ]
 
 
-@pytest.mark.few(1)
+@pytest.mark.middle
 @pytest.mark.parametrize(("family", "seed"), RANDOM)
 def test_designs_with_random_parameters(tmp_path, family, seed):
     try:
@@ -243,7 +243,7 @@ def caught(folder, model, test, text):
     return run_in(folder, program)[0] != 0
 
 
-@pytest.mark.few(1)
+@pytest.mark.middle
 @pytest.mark.slow_values("volta/mma.m8n8k4.f32.f16.f16.f16-None")
 @pytest.mark.parametrize(
     ("name", "ops"),

@@ -68,6 +68,7 @@ def test_two_models_share_a_program(tmp_path):
         assert run_in(tmp_path, compiled(tmp_path, "g++", AS_CPP, "both.cu")) == (0, "")
 
 
+@pytest.mark.middle
 def test_the_kernel_of_the_documents_compiles_for_gpus():
     pytest.importorskip("cuda.bindings", reason="the package cuda-bindings is not here: nothing can be compiled")
     from mmaproof.hardware_replay.cuda.device import compile_source

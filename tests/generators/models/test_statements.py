@@ -95,6 +95,7 @@ def sv_program(found, change=lambda text: text):
 FOUND = cases()
 
 
+@pytest.mark.middle
 @pytest.mark.slow_values("clang--O2")
 @pytest.mark.parametrize(
     ("compiler", "level"),

@@ -40,6 +40,7 @@ def mmaproof(*arguments, driver=None, trouble="", cwd=None):
     return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=cwd, check=False)
 
 
+@pytest.mark.middle
 @pytest.mark.slow_values("40000-16", "5-16")
 @pytest.mark.parametrize(("rows", "k"), [(5, 16), pytest.param(40_000, 16, marks=pytest.mark.middle), (100, 48)])
 def test_rows_run_in_launches_and_chains(fake_driver, tmp_path, rows, k):
@@ -89,6 +90,7 @@ def test_a_driver_in_trouble_is_not_reachable(fake_driver, tmp_path, trouble, ta
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.middle
 def test_without_a_driver_one_line_says_what_is_missing(tmp_path):
     pytest.importorskip("cuda.bindings", reason="the extra [cuda] is not installed")
     with suppress(OSError):

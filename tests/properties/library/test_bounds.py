@@ -128,6 +128,7 @@ def test_the_spread_is_of_the_exponents_that_the_design_adds():
     assert not question.is_meant(replace(near, c=0x7F800000)), "finite operands only"
 
 
+@pytest.mark.middle
 @pytest.mark.slow_values("ampere/m16n8k8.f32.tf32.tf32.f32", "hopper/wgmma.f32.f16.f16")
 @pytest.mark.parametrize(
     "name",

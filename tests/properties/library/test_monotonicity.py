@@ -76,7 +76,7 @@ RDNA4, CDNA3_FP8 = "rdna4/v_wmma_f32_16x16x16_bf16", "cdna3/v_mfma_f32_16x16x32_
 SCALED = "blackwell/tcgen05.mma.m128n8k32.block32.f32.e4m3.e4m3.ue8m0"
 
 
-@pytest.mark.few(1)
+@pytest.mark.middle
 @pytest.mark.parametrize(
     "name",
     [
@@ -106,7 +106,7 @@ IN_A = (
 )
 
 
-@pytest.mark.few(1)
+@pytest.mark.middle
 @pytest.mark.parametrize(
     "name", [pytest.param(x, marks=() if i in (1, 2, 3) else pytest.mark.middle) for i, x in enumerate(IN_A)]
 )
@@ -156,7 +156,7 @@ def test_the_largest_number_has_none_above_it():
         assert question.is_meant(operands) == meant
 
 
-@pytest.mark.few(1)
+@pytest.mark.middle
 @pytest.mark.parametrize("name", ["e4m3fnuz", "e2m1", "e4m3", "fp16", "tf32"])
 def test_one_number_is_the_largest(name):
     fmt = FORMATS[name]

@@ -105,6 +105,7 @@ def test_guard_bit(name, verdict):
     assert check("guard-bit", find_design(name), limits=PATIENT).verdict == verdict
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow_values(
     "blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue4m3-violated",
     "cdna1/v_mfma_f32_32x32x8f16-holds",

@@ -79,7 +79,7 @@ def test_exact_products_of_the_papers():
     assert run(volta, [a], [b]) == volta.d_format.encode(a * b)
 
 
-@pytest.mark.few(1)
+@pytest.mark.middle
 @pytest.mark.slow_values("ampere/m16n8k8.f16.f16.f16.f16-holds", "hopper/wgmma.f16.e5m2.e5m2-holds")
 @pytest.mark.parametrize(
     ("name", "verdict"),

@@ -54,6 +54,7 @@ CLOSE = [
 ]
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize(
     ("length", "spreads", "settings"), [CLOSE[0], *(pytest.param(*x, marks=pytest.mark.middle) for x in CLOSE[1:])]
 )

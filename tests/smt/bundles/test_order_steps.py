@@ -99,6 +99,7 @@ def test_they_are_refused_where_the_argument_does_not_hold(asked, design, why):
         composed(asked, find_design(design))
 
 
+@pytest.mark.middle
 def test_they_are_refused_where_the_rise_makes_up_only_for_what_other_terms_can_be(monkeypatch):
     why = "the term of the next number: the clauses are satisfiable"
     with pytest.raises(NotComposedError, match=why):

@@ -157,6 +157,7 @@ def test_every_arithmetic_has_a_key_of_its_own():
     assert kernels.key_of(VOLTA, VOLTA.k) != matrices.key_of(VOLTA, False) != matrices.key_of(VOLTA, True)
 
 
+@pytest.mark.middle
 def test_every_source_that_decides_what_is_compiled_is_in_the_key():
     script = (
         "import sys\n"

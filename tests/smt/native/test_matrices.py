@@ -54,7 +54,7 @@ def differing(design: Design, given: Matrices, jobs: int = 1) -> int:
     return int((native != arrays).sum())
 
 
-@pytest.mark.few(1)
+@pytest.mark.middle
 @pytest.mark.slow_values("cpu/tdpfp16ps.m16n16k32.f32.f16.f16.f32", "vortex/tfr.wmma.m16n16k64.f32.e4m3.e4m3.f32")
 @pytest.mark.parametrize("design", others_are_slow(DESIGNS))
 def test_every_arithmetic(design):
@@ -71,7 +71,7 @@ def test_any_combination_of_parameters(family, seed):
         assert differing(design, drawn(design, distribution, 6, 20, design.k * 2, seed)) == 0
 
 
-@pytest.mark.few(1)
+@pytest.mark.middle
 @pytest.mark.parametrize("settings", ["", "@chain_infinity=finite"])
 def test_infinities_between_instructions(settings):
     design = find_design("ampere/f16.f16.f16.f16" + settings)
@@ -98,7 +98,7 @@ def test_c_of_another_format_than_d():
         assert differing(design, drawn(design, distribution, 20, 18, design.k * 3)) == 0
 
 
-@pytest.mark.few(1)
+@pytest.mark.middle
 @pytest.mark.parametrize("name", [HOPPER, "ue4m3", "ue8m0"])
 def test_products_shorter_than_an_instruction(name):
     design = find_design(name if "/" in name else f"blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.{name}")
@@ -151,7 +151,7 @@ def test_specials_of_two_formats(formats, side):
     assert differing(design, given) == 0
 
 
-@pytest.mark.few(1)
+@pytest.mark.middle
 @pytest.mark.parametrize("where", ["nowhere", "a row", "a column", "both"])
 def test_each_kernel_takes_what_is_its_own(monkeypatch, where):
     design = find_design(HOPPER)

@@ -43,7 +43,7 @@ def test_every_arithmetic_on_a_million_rows(design):
             assert native_disagreements(design, draw(name, design, 100_000 // len(DISTRIBUTIONS), design.k, rng)) == []
 
 
-@pytest.mark.few(1)
+@pytest.mark.middle
 @pytest.mark.parametrize("seed", [0, *SEEDS])
 @pytest.mark.parametrize("family", VARIED)
 def test_any_combination_of_parameters(family, seed):
@@ -54,6 +54,7 @@ def test_any_combination_of_parameters(family, seed):
             assert native_disagreements(design, batch) == [], name
 
 
+@pytest.mark.middle
 def test_native_rows_are_what_integers_compute():
     design = find_design(HOPPER)
     batch = draw("with-zeros", design, 300, design.k, np.random.default_rng(1))

@@ -49,6 +49,7 @@ def test_a_unit_is_proved(unit):
     prove_sums(query_of(unit, netlist))
 
 
+@pytest.mark.middle
 def test_no_mutant_is_proved_that_computes_something_else():
     netlist, of, found = SMALL.netlist(), random.Random(1), [0, 0]
     for _ in range(40):

@@ -63,6 +63,7 @@ def is_within(lemma, exact, ulp, negative, total, e_max):
     return near and (not exact or negative == (total < 0))
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("name", [NEAREST, TRUNCATED, SHORTENED])
 def test_the_error_of_a_conversion_is_so_large_at_most(monkeypatch, name):
     lemma, rng, seen = ConversionError(*of_step(name)), random.Random(name), set()

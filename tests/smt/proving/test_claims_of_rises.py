@@ -82,6 +82,7 @@ def is_enough_beside_zero(lemma, v, above):
     return False
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("least", [None, 0, -1])
 @pytest.mark.parametrize("half_unseen", [False, True])
 @pytest.mark.parametrize("floor", [None, 0])

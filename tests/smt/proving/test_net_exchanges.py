@@ -301,6 +301,7 @@ def looked_through(seeds, monkeypatch):
     return found.count(True), found.count(False)
 
 
+@pytest.mark.middle
 def test_random_networks_have_the_values_of_what_replaces_them(monkeypatch):
     assert min(looked_through(range(10), monkeypatch)) > 3
 

@@ -24,6 +24,7 @@ def lemmas(kind, name=VOLTA):
     return found
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize(
     "name",
     [

@@ -212,6 +212,7 @@ def certified(violation, how=Certify.SOLVER):
     return small_ones_first(_GaveUp(certify=how))(violation, (), limits=LIMITS)
 
 
+@pytest.mark.middle
 def test_what_no_solver_decides_in_time_is_certified_by_the_second_enumeration():
     environment, claim = multipliers(11)
     violation = environment.formula_manager.Not(claim)

@@ -87,6 +87,7 @@ def test_one_process_answers_many_queries(five: FNode, a: FNode, limits: Limits)
     assert len(seen) == 1
 
 
+@pytest.mark.middle
 @pytest.mark.slow_values("cvc5", "z3")
 @pytest.mark.parametrize("solver", ["bitwuzla", *(pytest.param(x, marks=pytest.mark.middle) for x in ("cvc5", "z3"))])
 def test_no_query_has_an_influence_on_the_next(make_formula: MakeFormula, limits: Limits, solver: str) -> None:
@@ -332,6 +333,7 @@ def test_idle_processes_end_with_their_parent(end: str, status: int) -> None:
     wait_until(lambda: not runs(worker), 10.0)
 
 
+@pytest.mark.middle
 def test_the_cpu_time_of_earlier_queries_does_not_count() -> None:
     script = (
         "import resource, time\n"

@@ -149,6 +149,7 @@ def test_a_missing_or_changed_clause_of_a_real_proof_is_noticed():
             assert not accepts(clauses, [*steps[:at], fewer, *steps[at + 1 :]])
 
 
+@pytest.mark.middle
 def test_only_what_is_unsatisfiable_is_refuted():
     draw, found = random.Random(2), 0
     for _ in range(5000):

@@ -76,6 +76,7 @@ def test_conversions_that_do_not_saturate_are_those_of_ml_dtypes(name, beyond):
     assert np.flatnonzero((expected != found) & ~nans[0]).tolist() == []
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("stated", ["saturate", "saturate/nan", "nan"])
 @pytest.mark.parametrize("name", ["e4m3", "e4m3fnuz", "e5m2fnuz", "e5m2"])
 def test_what_is_stated_is_all_that_differs(name, stated):

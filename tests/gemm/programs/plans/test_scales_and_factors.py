@@ -85,6 +85,7 @@ def test_one_chain_is_that_of_the_unit() -> None:
     assert (matmul(plan, *arrays, scale_a, scale_b) == expected).all()
 
 
+@pytest.mark.middle
 def test_the_order_of_parts_is_compared_with_scales() -> None:
     assert (
         compare_plans(f"{MX} | tile=32", f"{MX} | tile=64", limits=Limits(seconds=10, memory_bytes=1 << 30)).verdict
