@@ -9,8 +9,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from mmaproof.cli import completion
-from mmaproof.cli.options import Architecture, Json, argument, option
+from mmaproof.cli.options import Architecture, Json, argument, complete_kinds, option
 from mmaproof.cli.output import MARK, print_json, results, say, say_table, say_wrapped
 from mmaproof.cli.show import algorithm_of, design_of, property_of
 
@@ -31,7 +30,7 @@ def listing(
         argument(
             "[KIND]",
             "designs, properties, algorithms or plans; the name of an architecture lists its designs.",
-            autocompletion=completion.kinds,
+            autocompletion=complete_kinds,
         ),
     ] = "designs",
     architecture: Architecture = None,

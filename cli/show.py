@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from rich.table import Table
 
-from mmaproof.cli import completion
-from mmaproof.cli.options import Json, Length, argument, option
+from mmaproof.cli.options import Json, Length, argument, complete_everything, option
 from mmaproof.cli.output import assumed_names, print_json, progress, say, say_assumed, say_table, say_wrapped
 from mmaproof.cli.verdicts import say_conditions
 
@@ -35,7 +34,7 @@ def show(
             "NAME...",
             "A DESIGN, rtl:UNIT.toml, a PROPERTY, an ALGORITHM, a PLAN (UNIT | key=value | ..., a "
             "preset, a TOML file), or recordings: FILE.npz.",
-            autocompletion=completion.everything,
+            autocompletion=complete_everything,
         ),
     ],
     k: Length = None,
