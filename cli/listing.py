@@ -118,7 +118,7 @@ def plans() -> tuple[Presets, Callable[[], None]]:
     """Return the presets and keys of plans as an answer, and what prints them."""
     from mmaproof.explain.answers.listings import Key, Preset, Presets
     from mmaproof.gemm.programs import KEYS, read_plan
-    from mmaproof.gemm.programs.presets import load_presets
+    from mmaproof.gemm.programs.spelling import load_presets
 
     found = load_presets().values()
     answer = Presets(

@@ -72,6 +72,7 @@ def _decided(rest: Words) -> Words:
     return found
 
 
+# They go away with the next version.
 RENAMED: dict[str, Callable[[Words], Words]] = {
     "designs": lambda rest: ["list", *rest],
     "properties": _listed("properties"),

@@ -53,7 +53,7 @@ def complete_properties(incomplete: str) -> list[str]:
 def complete_programs(incomplete: str) -> list[str]:
     """Return the algorithms, presets of plans and designs that begin with a text."""
     from mmaproof.gemm.programs.algorithms import ALGORITHMS
-    from mmaproof.gemm.programs.presets import load_presets
+    from mmaproof.gemm.programs.spelling import load_presets
 
     return [x for x in (*ALGORITHMS, *load_presets()) if x.startswith(incomplete)] + complete_designs(incomplete)
 
@@ -475,8 +475,7 @@ def solving_of(solver: str, jobs: int, certificate: str | None, store: Path | No
     cannot be used, a note says so and there is no store.
     """
     from mmaproof.designs.errors import InputError
-    from mmaproof.smt.solving.certify import Certify
-    from mmaproof.smt.solving.solving import Solving
+    from mmaproof.smt.solving.solving import Certify, Solving
 
     if certificate not in (None, *(x.value for x in Certify)):
         raise InputError(f"--certify={certificate}: --certify (a second solver) and --certify=proof are allowed")

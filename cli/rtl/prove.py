@@ -39,7 +39,7 @@ from mmaproof.cli.verdicts import (
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
     from mmaproof.designs.element import Operands
-    from mmaproof.explain.answers.netlists import Net, NetlistProved, Simulated
+    from mmaproof.explain.answers.verdicts import Net, NetlistProved, Simulated
     from mmaproof.generators.vectors import Vector
     from mmaproof.hardware_replay.rtl_simulator import SourceRun
     from mmaproof.rtl import RtlUnit
@@ -338,7 +338,7 @@ def _nets(unit: RtlUnit, answer: Comparison) -> tuple[DifferingNet, ...]:
 def proved(proof: Proof, bundle: Any) -> NetlistProved:
     """Return the answer."""
     from mmaproof.explain.answers.answer import ABSENT
-    from mmaproof.explain.answers.netlists import NetlistProved, NetlistWitness
+    from mmaproof.explain.answers.verdicts import NetlistProved, NetlistWitness
 
     unit, done, witness = proof.unit, proof.answer, None
     if done.witness is not None:
@@ -367,8 +367,8 @@ def proved(proof: Proof, bundle: Any) -> NetlistProved:
 def _register_fields(proof: Proof) -> dict[str, Any]:
     """Return what is known of a register that is c and d, as fields."""
     from mmaproof.explain.answers.answer import ABSENT
-    from mmaproof.explain.answers.netlists import RegisterClaim
     from mmaproof.explain.answers.parts import DifferingWitness
+    from mmaproof.explain.answers.verdicts import RegisterClaim
 
     if not proof.unit.file.accumulates:
         return {}
@@ -390,7 +390,7 @@ def _register_fields(proof: Proof) -> dict[str, Any]:
 
 
 def _simulated(unit: RtlUnit, ran: SourceRun) -> Simulated:
-    from mmaproof.explain.answers.netlists import Simulated
+    from mmaproof.explain.answers.verdicts import Simulated
 
     fmt = unit.design.d_format
     d = None if ran.d is None else fmt.hex(ran.d)
@@ -398,7 +398,7 @@ def _simulated(unit: RtlUnit, ran: SourceRun) -> Simulated:
 
 
 def _net(x: DifferingNet) -> Net:
-    from mmaproof.explain.answers.netlists import Net
+    from mmaproof.explain.answers.verdicts import Net
 
     model, rtl = (f"0x{value:0{(x.width + 3) // 4}x}" for value in (x.expected, x.returned))
     shown = {"place": x.place or None, "relation": x.relation or None, "share": round(x.share, 4)}

@@ -11,7 +11,7 @@ from enum import Enum
 from support.sources import ROOT, production_files
 
 from mmaproof.designs import readings
-from mmaproof.designs.chain import Chain
+from mmaproof.designs.parameters import Chain
 from mmaproof.designs.steps import STEPS
 from mmaproof.designs.steps.record import Record
 
@@ -38,7 +38,7 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
         },
         _DRAWN,
     ),
-    "explain/list_blocks.py": (
+    "explain/fused_blocks.py": (
         {"First", "IntegerOverflow", "IntegerStep", "InterleavedStep", "Normalises", "PairwiseStep", "SequentialStep"}
         | {"Truncates", "ZeroProductSign"},
         _DRAWN,
