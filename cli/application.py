@@ -38,8 +38,7 @@ from mmaproof.cli.report import report
 from mmaproof.cli.rtl.init import init
 from mmaproof.cli.rtl.prove import prove
 from mmaproof.cli.rtl.run import run as rtl_run
-from mmaproof.cli.run import run
-from mmaproof.cli.serve import serve
+from mmaproof.cli.run import run, serve
 from mmaproof.cli.show import show
 from mmaproof.cli.store import store
 from mmaproof.cli.suite import suite

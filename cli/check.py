@@ -6,7 +6,6 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from mmaproof.cli import completion
 from mmaproof.cli.operands import operand_lines
 from mmaproof.cli.options import (
     QUESTION,
@@ -15,6 +14,7 @@ from mmaproof.cli.options import (
     QuestionOptions,
     SolvingOptions,
     argument,
+    complete_properties,
     with_backend,
     with_options,
 )
@@ -29,10 +29,10 @@ from mmaproof.cli.output import (
     say_wrapped,
     tool_version,
 )
-from mmaproof.cli.rtl.junit import Case, write_junit
 from mmaproof.cli.showing import SHOWING, ShowingOptions, draw
 from mmaproof.cli.verdicts import (
     STEP,
+    Case,
     asked_words,
     conditional,
     conditions_of,
@@ -44,6 +44,7 @@ from mmaproof.cli.verdicts import (
     say_reason,
     solvers_of,
     with_conditions,
+    write_junit,
 )
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
 
 PropertyName = Annotated[
     str,
-    argument("PROPERTY", "A name that `mmaproof list properties` lists.", autocompletion=completion.properties),
+    argument("PROPERTY", "A name that `mmaproof list properties` lists.", autocompletion=complete_properties),
 ]
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
-from mmaproof.cli.executors import Dask, runner
 from mmaproof.cli.operands import operand_lines, operands_record
-from mmaproof.cli.options import SOLVING, DesignName, SolvingOptions, option, with_backend, with_options
+from mmaproof.cli.options import SOLVING, Dask, DesignName, SolvingOptions, option, runner, with_backend, with_options
 from mmaproof.cli.output import Exit, assumed_names, complain, progress, say, say_table, say_wrapped, tool_version
 from mmaproof.cli.showing import SHOWING, ShowingOptions
 from mmaproof.cli.verdicts import solvers_of

@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from mmaproof.cli.executors import Dask, Processes, executors
 from mmaproof.cli.operands import operand_lines, operands_record
-from mmaproof.cli.options import PER_QUESTION, SOLVING, Architecture, SolvingOptions, with_backend, with_options
+from mmaproof.cli.options import (
+    PER_QUESTION,
+    SOLVING,
+    Architecture,
+    Dask,
+    Processes,
+    SolvingOptions,
+    executors,
+    with_backend,
+    with_options,
+)
 from mmaproof.cli.output import Exit, assumed_names, counted, say, say_assumed, tool_version
 from mmaproof.cli.showing import SHOWING, ShowingOptions
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from mmaproof.cli.executors import Dask, runner
-from mmaproof.cli.options import SOLVING, Architecture, SolvingOptions, option, with_backend, with_options
+from mmaproof.cli.options import SOLVING, Architecture, Dask, SolvingOptions, option, runner, with_backend, with_options
 from mmaproof.cli.output import MARK, Exit, assumed_names, complain, counted, say, say_wrapped, tool_version
 from mmaproof.cli.showing import SHOWING, ShowingOptions
 

@@ -9,8 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mmaproof.cli.check import value_text
-from mmaproof.cli.executors import Dask, runner
-from mmaproof.cli.options import SOLVING, SolvingOptions, argument, option, with_backend, with_options
+from mmaproof.cli.options import SOLVING, Dask, SolvingOptions, argument, option, runner, with_backend, with_options
 from mmaproof.cli.output import Exit, assumed_names, counted, results, say, say_table, tool_version
 from mmaproof.cli.showing import SHOWING, ShowingOptions
 from mmaproof.cli.verdicts import run_of

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from mmaproof.cli.executors import Dask, runner
 from mmaproof.cli.operands import operand_lines, operands_record
 from mmaproof.cli.options import (
     SOLVING,
+    Dask,
     Instruction,
     InterfaceOfFile,
     LengthOfFile,
@@ -17,6 +17,7 @@ from mmaproof.cli.options import (
     SolvingOptions,
     argument,
     option,
+    runner,
     target_of,
     with_backend,
     with_options,

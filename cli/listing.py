@@ -9,8 +9,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from mmaproof.cli import completion
-from mmaproof.cli.options import Architecture, Json, argument, option
+from mmaproof.cli.options import Architecture, Json, argument, complete_kinds, option
 from mmaproof.cli.output import MARK, print_json, results, say, say_table, say_wrapped
 from mmaproof.cli.show import algorithm_of, design_of, property_of
 
@@ -31,7 +30,7 @@ def listing(
         argument(
             "[KIND]",
             "designs, properties, algorithms or plans; the name of an architecture lists its designs.",
-            autocompletion=completion.kinds,
+            autocompletion=complete_kinds,
         ),
     ] = "designs",
     architecture: Architecture = None,
@@ -119,7 +118,7 @@ def plans() -> tuple[Presets, Callable[[], None]]:
     """Return the presets and keys of plans as an answer, and what prints them."""
     from mmaproof.explain.answers.listings import Key, Preset, Presets
     from mmaproof.gemm.programs import KEYS, read_plan
-    from mmaproof.gemm.programs.presets import load_presets
+    from mmaproof.gemm.programs.spelling import load_presets
 
     found = load_presets().values()
     answer = Presets(

@@ -10,14 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from mmaproof.cli.compare import differing_fields, witness_vector
-from mmaproof.cli.executors import Dask, Processes, executors
 from mmaproof.cli.options import (
     PER_QUESTION,
     SOLVING,
     Architectures,
+    Dask,
     DesignNames,
     Everything,
+    Processes,
     SolvingOptions,
+    executors,
     option,
     with_backend,
     with_options,

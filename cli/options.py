@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import MISSING, Field, dataclass, fields
+from functools import partial
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from types import FrameType
@@ -16,7 +17,6 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from mmaproof.cli import completion
 from mmaproof.cli.output import Exit, complain, note
 
 if TYPE_CHECKING:
@@ -25,7 +25,49 @@ if TYPE_CHECKING:
     from mmaproof.properties.preconditions import Precondition
     from mmaproof.smt.solving.limits import Limits
     from mmaproof.smt.solving.solving import Solving
+    from mmaproof.verification.executors import Pool, Runner
     from mmaproof.verification.search import Budget
+
+
+def complete_designs(incomplete: str) -> list[str]:
+    """Return the names of designs that begin with a text."""
+    from mmaproof.designs.catalogue import load_catalogue
+
+    return [x for x in load_catalogue().designs if x.startswith(incomplete)]
+
+
+def complete_architectures(incomplete: str) -> list[str]:
+    """Return the architectures that begin with a text."""
+    from mmaproof.designs.catalogue import load_catalogue
+
+    return [x for x in load_catalogue().architectures if x.startswith(incomplete)]
+
+
+def complete_properties(incomplete: str) -> list[str]:
+    """Return the properties that begin with a text."""
+    from mmaproof.properties.library import PROPERTIES
+
+    return [x for x in PROPERTIES if x.startswith(incomplete)]
+
+
+def complete_programs(incomplete: str) -> list[str]:
+    """Return the algorithms, presets of plans and designs that begin with a text."""
+    from mmaproof.gemm.programs.algorithms import ALGORITHMS
+    from mmaproof.gemm.programs.spelling import load_presets
+
+    return [x for x in (*ALGORITHMS, *load_presets()) if x.startswith(incomplete)] + complete_designs(incomplete)
+
+
+def complete_everything(incomplete: str) -> list[str]:
+    """Return all names that begin with a text, of properties, algorithms, presets and designs."""
+    return complete_properties(incomplete) + complete_programs(incomplete)
+
+
+def complete_kinds(incomplete: str) -> list[str]:
+    """Return what is listed that begins with a text: kinds of things, and architectures."""
+    from mmaproof.cli.listing import DESIGNS, KINDS
+
+    return [x for x in (DESIGNS, *KINDS) if x.startswith(incomplete)] + complete_architectures(incomplete)
 
 
 _GRACE = 1.0
@@ -86,27 +128,25 @@ DesignName = Annotated[
         "DESIGN",
         "ARCHITECTURE/INSTRUCTION, may be shortened to whole parts, with @parameter=value,... "
         "to change it; or rtl:UNIT.toml, disclosure:FILE.json.",
-        autocompletion=completion.designs,
+        autocompletion=complete_designs,
     ),
 ]
 Architecture = Annotated[
     str | None,
-    argument("[ARCHITECTURE]", "One architecture only.", autocompletion=completion.architectures),
+    argument("[ARCHITECTURE]", "One architecture only.", autocompletion=complete_architectures),
 ]
 DesignNames = Annotated[
     list[str] | None,
     argument(
         "[DESIGN]...",
         "ARCHITECTURE/INSTRUCTION, may be shortened, with @parameter=value,... to change it.",
-        autocompletion=completion.designs,
+        autocompletion=complete_designs,
     ),
 ]
 Everything = Annotated[bool, option("--all", "All designs of the catalogue.")]
 Architectures = Annotated[
     list[str] | None,
-    option(
-        "--architecture NAME", "All designs of an architecture. Repeatable.", autocompletion=completion.architectures
-    ),
+    option("--architecture NAME", "All designs of an architecture. Repeatable.", autocompletion=complete_architectures),
 ]
 DistributionName = Annotated[
     str,
@@ -435,8 +475,7 @@ def solving_of(solver: str, jobs: int, certificate: str | None, store: Path | No
     cannot be used, a note says so and there is no store.
     """
     from mmaproof.designs.errors import InputError
-    from mmaproof.smt.solving.certify import Certify
-    from mmaproof.smt.solving.solving import Solving
+    from mmaproof.smt.solving.solving import Certify, Solving
 
     if certificate not in (None, *(x.value for x in Certify)):
         raise InputError(f"--certify={certificate}: --certify (a second solver) and --certify=proof are allowed")
@@ -486,3 +525,52 @@ UnitPath = Annotated[
         "The map of a unit: sources, top module, and which ports are operands. `mmaproof rtl init` writes one.",
     ),
 ]
+
+
+Dask = Annotated[
+    str | None,
+    option("--dask ADDRESS", "Ask on the workers of a dask cluster: tcp://HOST:8786."),
+]
+
+Processes = Annotated[
+    int | None,
+    option("--jobs N", "Questions at a time, in processes of this machine; default its CPUs.", min=1),
+]
+
+
+@contextmanager
+def executors(dask: str | None, jobs: int | None, solving: Solving | None = None) -> Iterator[tuple[Pool, int]]:
+    """Yield what makes executors, and how many questions to hand to one at a time.
+
+    Without a cluster they are ``jobs`` processes of this machine, by default as many as it has CPUs. Raises InputError
+    for both, ClusterNotReachable: also where a worker lacks what ``solving`` needs.
+    """
+    from mmaproof.designs.errors import InputError
+    from mmaproof.verification.executors import local_pool
+
+    if dask is None:
+        jobs = jobs or os.cpu_count() or 1
+        # the next question is there when a process has answered one
+        yield partial(local_pool, jobs), 2 * jobs
+    elif jobs is not None:
+        raise InputError("--jobs is of processes on this machine: leave it out with --dask")
+    else:
+        from mmaproof.verification.cluster import cluster
+
+        with cluster(dask, solving) as (pool, workers):
+            yield pool, 2 * workers
+
+
+@contextmanager
+def runner(dask: str | None, solving: Solving | None = None, jobs: int = 1) -> Iterator[Runner]:
+    """Yield what does tasks: in this process, in ``jobs`` of them, or on a cluster.
+
+    Raises InputError for both, ClusterNotReachable.
+    """
+    from mmaproof.verification.executors import here, in_order
+
+    if dask is None and jobs == 1:
+        yield here
+    else:
+        with executors(dask, None if jobs == 1 else jobs, solving) as (pool, at_once):
+            yield in_order(pool, at_once)

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from rich.table import Table
 
-from mmaproof.cli import completion
-from mmaproof.cli.options import Json, Length, argument, option
+from mmaproof.cli.options import Json, Length, argument, complete_everything, option
 from mmaproof.cli.output import assumed_names, print_json, progress, say, say_assumed, say_table, say_wrapped
 from mmaproof.cli.verdicts import say_conditions
 
 if TYPE_CHECKING:
-    from mmaproof.designs.design import Design
-    from mmaproof.designs.evidence import Evidence
+    from mmaproof.designs.design import Design, Evidence
     from mmaproof.explain.answers.listings import AlgorithmAnswer, DesignAnswer, PropertyAnswer, UnitAnswer
     from mmaproof.gemm.programs import Plan
     from mmaproof.gemm.programs.algorithm import Algorithm
@@ -35,7 +33,7 @@ def show(
             "NAME...",
             "A DESIGN, rtl:UNIT.toml, a PROPERTY, an ALGORITHM, a PLAN (UNIT | key=value | ..., a "
             "preset, a TOML file), or recordings: FILE.npz.",
-            autocompletion=completion.everything,
+            autocompletion=complete_everything,
         ),
     ],
     k: Length = None,
@@ -77,7 +75,7 @@ def named(name: str, as_plan: bool) -> Design | Property | Algorithm | Plan:
     from mmaproof.designs.design import is_unit_name
     from mmaproof.designs.errors import InputError, did_you_mean
     from mmaproof.gemm.programs.algorithms import ALGORITHMS, find_algorithm
-    from mmaproof.gemm.programs.presets import load_presets
+    from mmaproof.gemm.programs.spelling import load_presets
     from mmaproof.properties.library import PROPERTIES, find_property
 
     is_unit = is_unit_name(name)
@@ -183,7 +181,7 @@ def design_of(design: Design) -> DesignAnswer:
 
 def print_evidence(levels: dict[str, Evidence]) -> None:
     """Print what the levels of a table of parameters are: parameters of the same evidence together."""
-    from mmaproof.designs.evidence import Level
+    from mmaproof.designs.design import Level
 
     order = list(Level)
     held: dict[Evidence, list[str]] = {}
@@ -245,7 +243,7 @@ def show_plan(plan: Plan, k: int | None, json: bool) -> None:
     """Print a plan and its operations, of its shortest length where ``k`` is None."""
     from mmaproof.explain.answers.listings import PlanAnswer
     from mmaproof.gemm.programs.lengths import shortest_k
-    from mmaproof.gemm.programs.orders import ASCENDING
+    from mmaproof.gemm.programs.parts import ASCENDING
     from mmaproof.gemm.programs.schedule import described
 
     length = shortest_k((plan,)) if k is None else k

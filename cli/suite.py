@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Annotated, Any
 
-from mmaproof.cli.executors import Dask, Processes, executors
 from mmaproof.cli.matrix import chosen, verdicts
 from mmaproof.cli.matrix_text import count, letters, shortened, vector_text
 from mmaproof.cli.operands import operands_record
@@ -15,9 +14,12 @@ from mmaproof.cli.options import (
     PER_QUESTION,
     SOLVING,
     Architectures,
+    Dask,
     DesignNames,
     Everything,
+    Processes,
     SolvingOptions,
+    executors,
     option,
     with_backend,
     with_options,

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from mmaproof.designs.catalogue import Catalogue
-from mmaproof.designs.chain import Chain
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
-from mmaproof.designs.k_order import CONSECUTIVE
-from mmaproof.designs.parameters import DEFINITIONS, complete_settings, format_parameter
+from mmaproof.designs.parameters import DEFINITIONS, Chain, complete_settings, format_parameter
+from mmaproof.designs.readings import CONSECUTIVE
 from mmaproof.designs.signature import Signature
 from mmaproof.designs.steps import Step
 

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from mmaproof.designs.catalogue import load_catalogue
-from mmaproof.designs.design import DISCLOSED, Design
+from mmaproof.designs.design import DISCLOSED, Design, Evidence, Level, RowEvidence
 from mmaproof.designs.errors import DesignError, InputError, did_you_mean
-from mmaproof.designs.evidence import Evidence, Level, RowEvidence
 from mmaproof.designs.files import why_unreadable
 from mmaproof.designs.formats import Format, find_format
 from mmaproof.designs.levels import STRUCTURE, levels_of

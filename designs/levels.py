@@ -13,8 +13,7 @@ from importlib.resources import files
 from typing import Any
 
 from mmaproof.designs.catalogue import load_catalogue
-from mmaproof.designs.design import Design
-from mmaproof.designs.evidence import Evidence, Level
+from mmaproof.designs.design import Design, Evidence, Level
 from mmaproof.designs.parameters import DEFINITIONS, complete_settings
 from mmaproof.designs.profiles import load_disputes
 

@@ -14,9 +14,8 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from mmaproof.designs.catalogue import load_catalogue
-from mmaproof.designs.design import Design
+from mmaproof.designs.design import Design, Level
 from mmaproof.designs.errors import DesignError
-from mmaproof.designs.evidence import Level
 from mmaproof.designs.levels import levels_of, load_recorded
 from mmaproof.designs.parameters import DEFINITIONS, complete_settings, compose, format_parameter, parse_parameter
 from mmaproof.designs.profiles import load_disputes

@@ -13,8 +13,20 @@ from itertools import groupby
 
 from mmaproof.explain.blocks import Block, Entry, Picture, Row, RowKind
 from mmaproof.explain.figure import BOLD, COLOURS, FONTS
-from mmaproof.explain.layout import Column, Layout, fit_together
-from mmaproof.explain.lines import UNICODE, Role, Span, cell, hidden_of, legend, plain, ruler, values_below
+from mmaproof.explain.lines import (
+    UNICODE,
+    Column,
+    Layout,
+    Role,
+    Span,
+    cell,
+    fit_together,
+    hidden_of,
+    legend,
+    plain,
+    ruler,
+    values_below,
+)
 
 WIDTH = 110
 """Characters of a line of bits with what stands beside them; a narrower window scrolls the table."""

@@ -11,10 +11,16 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.steps import FusedStep, IntegerStep, InterleavedStep, LanesStep, PairwiseStep, SequentialStep
 from mmaproof.explain.blocks import Block, Picture
-from mmaproof.explain.fused_blocks import fused_parts, late_block
-from mmaproof.explain.list_blocks import integer_block, interleaved_block, plain_block, sequential_block, tree_block
-from mmaproof.explain.steps import Step
-from mmaproof.explain.sums import Name, Sum
+from mmaproof.explain.fused_blocks import (
+    fused_parts,
+    integer_block,
+    interleaved_block,
+    late_block,
+    plain_block,
+    sequential_block,
+    tree_block,
+)
+from mmaproof.explain.steps import Name, Step, Sum
 from mmaproof.explain.values import exact, names, pattern_value, units
 from mmaproof.smt.semantics.labels import Partial
 from mmaproof.smt.trace import trace

@@ -10,8 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mmaproof.explain.blocks import Picture
-from mmaproof.explain.layout import fit_together
-from mmaproof.explain.lines import ASCII, UNICODE, Line, Role, closing_lines, head_of, parts_lines
+from mmaproof.explain.lines import ASCII, UNICODE, Line, Role, closing_lines, fit_together, head_of, parts_lines
 
 SIDE_BY_SIDE = 150
 """Width of a console from which on two designs stand side by side."""

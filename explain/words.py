@@ -9,8 +9,7 @@ from fractions import Fraction
 from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.formats import FORMATS
 from mmaproof.designs.readings import FlushedSign, Subnormals, Widening
-from mmaproof.explain.steps import Pattern, Step
-from mmaproof.explain.sums import Name, Rounded, Running, Sum
+from mmaproof.explain.steps import Name, Pattern, Rounded, Running, Step, Sum
 from mmaproof.explain.values import (
     exact,
     is_finite,

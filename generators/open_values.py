@@ -16,10 +16,9 @@ import numpy.typing as npt
 
 from mmaproof.designs.arithmetic import differing_parameters, repeats_one_step
 from mmaproof.designs.catalogue import load_catalogue
-from mmaproof.designs.design import Design
+from mmaproof.designs.design import Design, Evidence, Level
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
-from mmaproof.designs.evidence import Evidence, Level
 from mmaproof.designs.levels import RecordedRow, levels_of
 from mmaproof.designs.open_points import OpenReading, open_readings
 from mmaproof.designs.operands import OperandBatch, Patterns
@@ -30,8 +29,7 @@ from mmaproof.generators.identify.probes import first_probes, plain, sparse
 from mmaproof.generators.suite import set_cover
 from mmaproof.generators.vectors import Vector
 from mmaproof.hardware_replay.decided import Alternative, alternatives
-from mmaproof.smt.arrays import SharedBatch, evaluate_on_arrays
-from mmaproof.smt.evaluate import equal_patterns
+from mmaproof.smt.evaluate import SharedBatch, equal_patterns, evaluate_on_arrays
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status

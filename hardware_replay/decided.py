@@ -22,15 +22,14 @@ import numpy.typing as npt
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError, InputError
-from mmaproof.designs.k_order import KOrder
 from mmaproof.designs.levels import STRUCTURE, RecordedRow
 from mmaproof.designs.parameters import DEFINITIONS, complete_settings, format_parameter
 from mmaproof.designs.profiles import load_disputes
+from mmaproof.designs.readings import KOrder
 from mmaproof.designs.steps.record import IntegerRange
 from mmaproof.hardware_replay.answers import Answers
 from mmaproof.hardware_replay.recordings import read_index, read_recording
-from mmaproof.smt.arrays import SharedBatch
-from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
+from mmaproof.smt.evaluate import SharedBatch, equal_patterns, evaluate_batch
 from mmaproof.smt.semantics.widths import sum_widths
 
 DISTANCES = (1, 2, 4, 8, 16, 32)

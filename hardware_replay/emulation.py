@@ -26,9 +26,8 @@ from mmaproof.gemm.programs import Plan
 from mmaproof.gemm.programs.evaluate import multiply_plan
 from mmaproof.gemm.programs.named import find_plan
 from mmaproof.smt.algebra.protocol import Word
-from mmaproof.smt.arrays import ARRAYS, CHUNK_ROWS
 from mmaproof.smt.backends import Backend, wanted_backend
-from mmaproof.smt.evaluate import evaluate_batch, product_natively
+from mmaproof.smt.evaluate import ARRAYS, CHUNK_ROWS, evaluate_batch, product_natively
 from mmaproof.smt.native.paying import MATRICES, accounted, pays
 from mmaproof.smt.open_points import PRODUCTS, OpenPoints, results_under_readings, sample
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate

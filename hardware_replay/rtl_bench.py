@@ -18,10 +18,9 @@ from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.rtl import RtlUnit
 from mmaproof.rtl.netlist import Port
-from mmaproof.rtl.slices import bits_of, constant_of
+from mmaproof.rtl.slices import bits_of, constant_of, is_descending, unpacked_dimensions
 from mmaproof.rtl.unit import STEP, steered
 from mmaproof.rtl.unit_file import NEXT, REG
-from mmaproof.rtl.unpacked import is_descending, unpacked_dimensions
 
 BENCH = "mmaproof_bench"
 """The name of the module."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from mmaproof.designs.catalogue import load_catalogue
-from mmaproof.designs.design import Design
-from mmaproof.designs.evidence import Level
+from mmaproof.designs.design import Design, Level
 from mmaproof.designs.levels import levels_of, load_recorded
 from mmaproof.pages.markdown import Page, anchor, code, escaped, table
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 
 from mmaproof.designs.catalogue import load_catalogue
-from mmaproof.designs.evidence import Level
+from mmaproof.designs.design import Level
 from mmaproof.designs.formats import FORMATS, Specials
 from mmaproof.designs.levels import levels_of
 from mmaproof.designs.parameters import DEFINITIONS, format_parameter
@@ -18,7 +18,7 @@ from mmaproof.designs.profiles import load_disputes
 from mmaproof.designs.steps.record import LETTERS, Definition
 from mmaproof.gemm.programs import KEYS
 from mmaproof.gemm.programs.algorithms import ALGORITHMS
-from mmaproof.gemm.programs.presets import load_presets, load_selections
+from mmaproof.gemm.programs.spelling import load_presets, load_selections
 from mmaproof.pages.markdown import Page, anchor, anchored, code, escaped, table
 from mmaproof.properties.library import PROPERTIES
 from mmaproof.properties.property import Property

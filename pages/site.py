@@ -7,12 +7,39 @@ longer maintained. A notebook is the executed copy where ``make site-notebooks``
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import sys
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
-from mmaproof.pages.write import write
+from mmaproof.pages import commands, decided, definitions, python, units
+from mmaproof.pages.markdown import Page
+
+
+def pages() -> Iterator[Page]:
+    """Give every generated page."""
+    return chain(commands.pages(), definitions.pages(), python.pages(), units.pages(), decided.pages())
+
+
+def write(folder: Path) -> None:
+    """Write the pages, and the schemas beside the pages of commands, into a folder that is emptied before."""
+    shutil.rmtree(folder, ignore_errors=True)
+    for page in pages():
+        path = folder / page.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(page.markdown(), encoding="utf-8")
+    for command in commands.commands():
+        if command.schema is not None:
+            path = (folder / command.path).with_suffix(".json")
+            path.write_text(json.dumps(command.schema, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]))
+
 
 _FOLDER = re.compile(r"^(\s*- .+: )(\S+/)$", re.MULTILINE)
 """An entry of the navigation that names a folder: its pages come in its place."""

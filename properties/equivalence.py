@@ -11,7 +11,6 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import Format
-from mmaproof.properties.library.enough_bits import lemmas_of_bits
 from mmaproof.properties.preconditions import Precondition, of_numbers, restricting
 from mmaproof.properties.question import Argument, Question
 from mmaproof.smt.algebra.integers import IntegerAlgebra
@@ -100,6 +99,8 @@ class Equivalence(Question):
 
     def lemmas(self) -> Sequence[Lemma]:
         """Return the lemmas for enough fraction bits, or for a sequential T-FDPA."""
+        from mmaproof.properties.library.enough_bits import lemmas_of_bits  # noqa: PLC0415  (loads all properties)
+
         enough = lemmas_of_bits(*self.designs, self.k, self.where)
         if enough:
             return enough

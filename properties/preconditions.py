@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import Format
 from mmaproof.designs.numbers import exact_pattern, number_of
-from mmaproof.smt.algebra.magnitudes import normalised
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
+from mmaproof.smt.algebra.words import normalised
 from mmaproof.smt.semantics import OperandWords
 from mmaproof.smt.semantics.unpack import Unpacked
 

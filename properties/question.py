@@ -28,8 +28,7 @@ from mmaproof.smt.algebra.code import CodeAlgebra
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.nodes import Node
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
-from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.environment import default_environment
+from mmaproof.smt.algebra.terms import TermAlgebra, default_environment
 from mmaproof.smt.native.lowering import InputColumn, columns_of, symbols
 from mmaproof.smt.proving.journal import RecordedTerms
 from mmaproof.smt.proving.kernel import Kernel

@@ -16,7 +16,7 @@ except ModuleNotFoundError as error:
     ) from error
 
 from mmaproof.torch.context import emulating
-from mmaproof.torch.errors import EmulationError
+from mmaproof.torch.dtypes import EmulationError
 from mmaproof.torch.operators import matmul
 
 __all__ = ["EmulationError", "emulating", "matmul"]

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import torch
 
-from mmaproof.torch.errors import EmulationError
+from mmaproof.torch.dtypes import EmulationError
 
 aten = torch.ops.aten
 

@@ -5,6 +5,12 @@ matrix product that would record its gradient, so that the recorded gradient run
 ``backward()`` is called. A dispatch mode sees every operator that is about to run. It computes the products that the
 first mechanism does not meet (nothing is recorded in ``torch.inference_mode()``), and it refuses what is not
 emulated.
+
+What PyTorch runs in ``backward()`` and was met in a context: it runs in that context again.
+
+The recorded product of a context remembers its design by itself. Two other things compute products later: the
+``backward`` of a ``torch.autograd.Function``, and a checkpoint, which computes its forward pass again. While any
+thread is in a context, ``Deferring`` watches where PyTorch begins either.
 """
 
 from __future__ import annotations
@@ -12,15 +18,17 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from functools import cache, wraps
 from types import TracebackType
 from typing import Any
 
 import torch
+import torch.utils.checkpoint
 from torch._C import DispatchKey
 from torch._dispatch.python import enable_python_dispatcher, no_python_dispatcher
+from torch.autograd.function import BackwardCFunction
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
@@ -37,10 +45,7 @@ from mmaproof.torch.aten import (
     refusal,
     refused_operators,
 )
-from mmaproof.torch.casting import Cast
-from mmaproof.torch.deferred import Deferring
-from mmaproof.torch.dtypes import dtype_of
-from mmaproof.torch.errors import EmulationError
+from mmaproof.torch.dtypes import Cast, EmulationError, dtype_of
 from mmaproof.torch.operators import run
 from mmaproof.torch.planned import Multiplier
 from mmaproof.torch.product import Recipe
@@ -54,6 +59,73 @@ from mmaproof.torch.settings import (
     promotion_of,
     result_of,
 )
+
+Current = Callable[[], AbstractContextManager[Any] | None]
+"""Returns the context of the current thread, to be entered again, or None outside of one."""
+
+_CHECKPOINT = "_checkpoint_without_reentrant_generator_impl"
+_SUBCLASS = "_mmaproof_subclass"
+_OPERATORS = "torch._library.autograd"
+"""The module of functions that belong to operators. Those of mmaproof remember their design; others are refused."""
+
+
+class Deferring:
+    """Lets functions and checkpoints remember the context that they were called in."""
+
+    def __init__(self, current: Current) -> None:
+        self._current = current
+        self._checkpoint: Any = None
+
+    def start(self) -> None:
+        """Replace what PyTorch calls. It must not have been replaced already."""
+        # each application of a function makes one such object; how a user calls apply, PyTorch alone knows
+        setattr(BackwardCFunction, "__init__", self._init())  # noqa: B010
+        self._checkpoint = getattr(torch.utils.checkpoint, _CHECKPOINT)
+        setattr(torch.utils.checkpoint, _CHECKPOINT, self._kept(self._checkpoint))
+
+    def stop(self) -> None:
+        """Undo ``start``."""
+        delattr(BackwardCFunction, "__init__")
+        setattr(torch.utils.checkpoint, _CHECKPOINT, self._checkpoint)
+
+    def _init(self) -> Callable[[Any], None]:
+        def init(ctx: Any) -> None:
+            context = self._current()
+            if context is not None and ctx._forward_cls.__module__ != _OPERATORS:
+                ctx.__class__ = _remembering(type(ctx))
+                ctx._mmaproof_context = context
+
+        return init
+
+    def _kept(self, checkpoint: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(checkpoint)
+        def kept(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+            # fn is what is computed again; PyTorch calls the first time itself
+            context = self._current()
+            return checkpoint(fn if context is None else _within(context, fn), *args, **kwargs)
+
+        return kept
+
+
+def _remembering(node: Any) -> Any:
+    """Return the subclass of a node's class that computes gradients in the context the node was made in."""
+    if _SUBCLASS not in vars(node):
+
+        def user_function(self: Any) -> Callable[..., Any]:
+            return _within(self._mmaproof_context, node._get_user_fn(self))
+
+        own = {"__module__": node.__module__, "_get_user_fn": user_function}
+        setattr(node, _SUBCLASS, type(node)(node.__name__, (node,), own))
+    return getattr(node, _SUBCLASS)
+
+
+def _within(context: AbstractContextManager[Any], function: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(function)
+    def inside(*args: Any, **kwargs: Any) -> Any:
+        with context:
+            return function(*args, **kwargs)
+
+    return inside
 
 
 @dataclass(frozen=True, slots=True)

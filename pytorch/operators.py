@@ -15,9 +15,7 @@ from torch.autograd import forward_ad
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.gemm.programs import Plan
-from mmaproof.torch.casting import Cast
-from mmaproof.torch.dtypes import check_tensor, dtype_of
-from mmaproof.torch.errors import EmulationError
+from mmaproof.torch.dtypes import Cast, EmulationError, check_tensor, dtype_of
 from mmaproof.torch.planned import Multiplier
 from mmaproof.torch.product import Recipe, product, result_shape
 from mmaproof.torch.settings import cast_of, find, flag, named, promotion_of

@@ -12,9 +12,17 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import Patterns
 from mmaproof.hardware_replay.emulation import matmul
-from mmaproof.torch.casting import Cast, cast_operand, scale_back
-from mmaproof.torch.dtypes import check_tensor, describe, dtype_of, patterns_in, tensor_of
-from mmaproof.torch.errors import EmulationError
+from mmaproof.torch.dtypes import (
+    Cast,
+    EmulationError,
+    cast_operand,
+    check_tensor,
+    describe,
+    dtype_of,
+    patterns_in,
+    scale_back,
+    tensor_of,
+)
 from mmaproof.torch.planned import Multiplier, Planned
 
 

@@ -11,10 +11,8 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.gemm.programs import Plan, read_plan
-from mmaproof.gemm.programs.presets import find_preset
-from mmaproof.torch.casting import Cast
-from mmaproof.torch.dtypes import HELD_AS_PATTERNS, dtype_of
-from mmaproof.torch.errors import EmulationError
+from mmaproof.gemm.programs.spelling import find_preset
+from mmaproof.torch.dtypes import HELD_AS_PATTERNS, Cast, EmulationError, dtype_of
 from mmaproof.torch.planned import Multiplier, Planned
 
 

@@ -12,11 +12,9 @@ from mmaproof.designs.circuit import Bit, Bits
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import FORMATS
 from mmaproof.rtl.elaboration import elaborate
-from mmaproof.rtl.netlist import Module, Port, read_module, with_constants
-from mmaproof.rtl.order import cone, drivers_of, input_bits
+from mmaproof.rtl.netlist import Module, Port, cone, drivers_of, input_bits, read_module, with_constants
 from mmaproof.rtl.pipeline import Structure, latencies
-from mmaproof.rtl.registers import registers_of
-from mmaproof.rtl.state import cut, with_next_values
+from mmaproof.rtl.registers import cut, registers_of, with_next_values
 from mmaproof.rtl.unit_file import NEXT, REG, VHDL, UnitFile
 from mmaproof.rtl.unroll import shortest_first
 

@@ -10,22 +10,20 @@ from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
-from mmaproof.designs.chain import Chain
 from mmaproof.designs.circuit import Bit, Bits, Circuit
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError, InputError
 from mmaproof.designs.formats import Format, find_format
+from mmaproof.designs.parameters import Chain
 from mmaproof.designs.signature import Signature
 from mmaproof.designs.steps import NetlistStep
 from mmaproof.designs.transitions import CLEAR, FIRST, HOLD, Transition
 from mmaproof.rtl.elaboration import FACTS_ABOUT_X, MEMORY_BYTES, SECONDS, elaborate
 from mmaproof.rtl.netlist import MOST_CELLS, Module, Port, read_module, with_constants
 from mmaproof.rtl.pipeline import Structure, ages, check_latency, latencies
-from mmaproof.rtl.registers import Register
-from mmaproof.rtl.slices import bits_of, constant_of
-from mmaproof.rtl.state import cut, present_values, with_next_values
+from mmaproof.rtl.registers import Register, cut, present_values, with_next_values
+from mmaproof.rtl.slices import ascending_ports, bits_of, constant_of
 from mmaproof.rtl.unit_file import NEXT, REG, UnitFile, read_unit_file
-from mmaproof.rtl.unpacked import ascending_ports
 from mmaproof.rtl.unroll import Start, circuit_of
 
 PRIORITY = "where items of a case statement marked unique or parallel overlap, the first one counts"

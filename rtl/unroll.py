@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 
 from mmaproof.designs.circuit import Bit, Bits, Cell, Circuit
 from mmaproof.designs.errors import InputError
-from mmaproof.rtl.netlist import MOST_CELLS, Module
-from mmaproof.rtl.order import drivers_of, input_bits
+from mmaproof.rtl.netlist import MOST_CELLS, Module, drivers_of, input_bits
 from mmaproof.rtl.registers import Register
 
 At = tuple[Bit, int]

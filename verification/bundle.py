@@ -27,8 +27,8 @@ from mmaproof.smt.solving.refuting import NotRefutedError, Refuter
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Cause, Outcome, Reply
 from mmaproof.smt.solving.work import worked
-from mmaproof.verification.netlists import by_nets, netlist_and_model
-from mmaproof.verification.stages import by_stages
+from mmaproof.verification.netlists import by_nets
+from mmaproof.verification.stages import by_stages, netlist_and_model
 
 AT_ONCE = 3.0
 """Seconds in which the whole question is refuted as one lemma, before it is taken apart."""

@@ -22,7 +22,7 @@ from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import Conditions, Precondition, ZeroAccumulator, preconditions_of
 from mmaproof.properties.property import QuestionVerdict, Recalled
 from mmaproof.properties.question import Examined
-from mmaproof.smt.arrays import ARRAYS, SharedBatch, evaluate_on_arrays
+from mmaproof.smt.evaluate import ARRAYS, SharedBatch, evaluate_on_arrays
 from mmaproof.smt.open_points import OpenPoints, open_points
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import Limits

@@ -1,9 +1,20 @@
-"""How it is decided whether a user netlist computes a design: cubes for witnesses, and a proof net by net."""
+"""How it is decided whether a user netlist computes a design: cubes for witnesses, and a proof net by net.
+
+Cubes: a question with the signs and exponent fields of all operands fixed. It leaves a solver the fractions alone.
+
+A counterexample that no random operands hit, and that a solver does not find in the whole question within a minute, is
+often found at once where these fields are given. So the question is asked in some cubes, each for a moment: all terms
+of one size, c as far from the products as the fraction bits reach, subnormal operands, the largest exponents, terms in
+a descending order, and two terms that cancel. A cube without a counterexample says nothing about the others. One more
+cube is of one product alone, of numbers between 1 and 2: two algorithms mostly differ there already.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from pysmt.fnode import FNode
 
@@ -17,26 +28,127 @@ from mmaproof.smt.proving.columns import Columns
 from mmaproof.smt.proving.distance_cases import DistanceCases
 from mmaproof.smt.proving.journal import RecordedPlaces
 from mmaproof.smt.proving.kernel import Kernel
+from mmaproof.smt.proving.lemma import Formula
 from mmaproof.smt.proving.model_terms import ModelTerms
 from mmaproof.smt.proving.netlists import NetlistProof, prove_netlist
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate, equal_results
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.prove import Ask
-from mmaproof.verification.stages import sample_models
+from mmaproof.verification.stages import netlist_and_model, sample_models
+
+SIGNS: dict[str, Callable[[int], int]] = {
+    "positive": lambda i: 0,
+    "alternating": lambda i: i % 2,
+    "the first one negative": lambda i: int(not i),
+}
+
+
+Field = tuple[FNode, int, int, int]
+"""Bits of an operand that are fixed: its symbol, the lowest and the highest bit, and their value."""
+
+
+@dataclass(frozen=True)
+class Cube:
+    """Exponents of a and b at each k, and of c, and the sign of each term; ``name`` says what it is."""
+
+    name: str
+    of_a: tuple[int, ...]
+    of_b: tuple[int, ...]
+    of_c: int
+    signs: tuple[int, ...]
+    """of the products, then of c"""
+
+
+class InCube:
+    """A question in a cube, as a statement that is decided."""
+
+    def __init__(self, question: Question, fields: Iterable[Field]) -> None:
+        self._question = question
+        whole = question.formula
+        terms: Any = whole.environment.formula_manager
+        fixed = [
+            terms.Equals(terms.BVExtract(x, low, high), terms.BV(value, high - low + 1))
+            for x, low, high, value in fields
+        ]
+        known = fixed if whole.precondition is None else [whole.precondition, *fixed]
+        self.formula = Formula(whole.symbols, terms.And(known), whole.claim, whole.environment)
+
+    def confirm(self, model: Any) -> bool:
+        """Return whether a model is a witness of the question."""
+        return self._question.confirm(model)
+
+
+def cubes_of(question: Question, fraction_bits: int) -> Iterator[Cube]:
+    """Yield the cubes of a question about floating-point operands, those that find most first.
+
+    ``fraction_bits`` is how far below the largest term bits are kept. There are none for integers.
+    """
+    a, b, c = question.formats
+    if any(f.is_integer for f in question.formats) or not all(f.fraction_bits for f in question.formats):
+        return
+    k = question.k
+
+    def cube(name: str, of_a: list[int], of_b: list[int], of_c: int) -> Iterator[Cube]:
+        clipped = [tuple(_within(f, x) for x in of) for f, of in ((a, of_a), (b, of_b))]
+        for text, sign in SIGNS.items():
+            signs = tuple(sign(i) for i in range(k + 1))
+            yield Cube(f"{name}, {text}", clipped[0], clipped[1], _within(c, of_c), signs)
+
+    zeros = [0] * k
+    yield from cube("all terms of one size", zeros, zeros, 0)
+    yield from cube("c above the products", zeros, zeros, fraction_bits - 1)
+    yield from cube("c below the products", zeros, zeros, 2 - fraction_bits)
+    yield from cube("subnormal a", [a.e_min - 1] * k, [b.e_max] * k, a.e_min + b.e_max)
+    yield from cube("the largest exponents", [a.e_max] * k, [b.e_max] * k, a.e_max + b.e_max)
+    yield from cube("descending by one", zeros, [-i for i in range(k)], -k)
+    step = max(fraction_bits // (k + 1), 1)
+    yield from cube("descending to the cut", zeros, [-i * step for i in range(k)], -k * step)
+    yield from cube("one large product", zeros, [fraction_bits - 2 if not i else 0 for i in range(k)], 0)
+    yield from cube("subnormal c", [a.e_min] * k, [b.e_min] * k, c.e_min - 1)
+    yield from cube("an infinity or NaN", [a.e_max + 1 if not i else 0 for i in range(k)], zeros, 0)
+    yield from cube("c near the largest", [a.e_max] * k, [b.e_max] * k, c.e_max)
+
+
+def _within(fmt: Format, exponent: int) -> int:
+    """Return the exponent, or the nearest one of the format; one below e_min stands for subnormal numbers."""
+    top = (1 << fmt.exponent_bits) - 1 - fmt.bias
+    return min(max(exponent, fmt.e_min - 1), top)
+
+
+def one_product(question: Question) -> Iterator[Field]:
+    """Yield the bits that are fixed where the first product is of numbers from 1 to 2, and all else is +0."""
+    symbols = iter(question.formula.symbols)
+    for name, fmt, count in question.columns():
+        for i in range(count):
+            symbol = next(symbols)
+            if name in "ab" and not i:
+                low = fmt.ignored_bits + fmt.fraction_bits
+                yield symbol, low, fmt.bits - 1, fmt.bias
+            else:
+                yield symbol, 0, fmt.bits - 1, 0
+
+
+def fields_of(question: Question, cube: Cube) -> Iterator[Field]:
+    """Yield the bits that a cube fixes. Scales are left free."""
+    symbols = iter(question.formula.symbols)
+    a, b, c = question.formats
+    exponents = {"a": cube.of_a, "b": cube.of_b, "c": (cube.of_c,)}
+    signs = {"a": cube.signs[:-1], "b": (0,) * question.k, "c": cube.signs[-1:]}
+    for name, _, count in question.columns():
+        for i in range(count):
+            symbol = next(symbols)
+            if name not in exponents:
+                continue
+            fmt = {"a": a, "b": b, "c": c}[name]
+            low = fmt.ignored_bits + fmt.fraction_bits
+            field = exponents[name][i] + fmt.bias if exponents[name][i] >= fmt.e_min else 0
+            yield symbol, low, low + fmt.exponent_bits - 1, field
+            if fmt.signed:
+                yield symbol, fmt.sign_position, fmt.sign_position, signs[name][i]
+
 
 ROWS = 60
 """The number of samples from each distribution: nets are many, and chance relations cost a lemma each."""
-
-
-def netlist_and_model(question: Question) -> tuple[Design, Design] | None:
-    """Return the netlist and the design that it is compared with; None where the question is about something else."""
-    if type(question) is not Equivalence:
-        return None
-    parametric = [x for x in question.designs if x.step.is_parametric]
-    netlists = [x for x in question.designs if not x.step.is_parametric]
-    if len(parametric) != 1 or len(netlists) != 1:
-        return None
-    return netlists[0], parametric[0]
 
 
 def distance_cases(question: Question, seed: int) -> Callable[[Kernel], None] | None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from mmaproof.designs.design import Design
+from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.property import LemmaVerdict
 from mmaproof.properties.question import Question
 from mmaproof.smt.proving.asked import StagedLemma, StagedProof
@@ -82,3 +83,14 @@ def lemma_verdict(lemma: StagedLemma) -> LemmaVerdict:
         name=lemma.relation + times,
         stage=lemma.stage,
     )
+
+
+def netlist_and_model(question: Question) -> tuple[Design, Design] | None:
+    """Return the netlist and the design that it is compared with; None where the question is about something else."""
+    if type(question) is not Equivalence:
+        return None
+    parametric = [x for x in question.designs if x.step.is_parametric]
+    netlists = [x for x in question.designs if not x.step.is_parametric]
+    if len(parametric) != 1 or len(netlists) != 1:
+        return None
+    return netlists[0], parametric[0]

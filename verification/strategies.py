@@ -25,16 +25,13 @@ from mmaproof.designs.design import Design, check_askable
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import OperandBatch
-from mmaproof.gemm.questions.finite_operands import LargerError
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.property import Joined, LemmaVerdict, Proof, QuestionVerdict, Recalled
 from mmaproof.properties.question import Question
 from mmaproof.properties.same_alignment import alignment_lemmas
 from mmaproof.smt.bundles.aligned_alike_steps import differ_in_alignment
-from mmaproof.smt.proving.adders import adder_lemmas, by_sums
 from mmaproof.smt.proving.asked import Lemmas
 from mmaproof.smt.proving.decide import Statement, decide
-from mmaproof.smt.proving.exhaustion import small_ones_first
 from mmaproof.smt.proving.kernel import NotComposedError, Theorem
 from mmaproof.smt.proving.lemma import Formula
 from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
@@ -53,13 +50,11 @@ from mmaproof.smt.solving.verdict import (
     combine,
 )
 from mmaproof.smt.solving.work import worked
-from mmaproof.verification.cubes import InCube, cubes_of, fields_of, one_product
 from mmaproof.verification.distributions import kept_bits
 from mmaproof.verification.means import Means
-from mmaproof.verification.netlists import by_nets, distance_cases, netlist_and_model
 from mmaproof.verification.search import Budget, SearchResult, extreme_operands, search, small_products
 from mmaproof.verification.simplify import simplest
-from mmaproof.verification.stages import by_stages, lemma_verdict, proved_of
+from mmaproof.verification.stages import by_stages, lemma_verdict, netlist_and_model, proved_of
 from mmaproof.verification.stored import store_proof, store_witness, stored_proof, stored_witness
 
 AT_ONCE = 0.1
@@ -405,6 +400,9 @@ def one_moment(case: Case) -> QuestionVerdict | None:
 
 def single_product(case: Case) -> QuestionVerdict | None:
     """Ask about the errors of two algorithms for one product, where most of them differ already."""
+    from mmaproof.gemm.questions.finite_operands import LargerError  # noqa: PLC0415  (a search needs none of it)
+    from mmaproof.verification.netlists import InCube, one_product  # noqa: PLC0415  (a search needs none of it)
+
     if not isinstance(case.question, LargerError):
         return None
     began = worked()
@@ -430,6 +428,8 @@ def _by_cubes(case: Case, count: int | None, seconds: float) -> QuestionVerdict 
     pair = netlist_and_model(case.question)
     if pair is None:
         return None
+    from mmaproof.verification.netlists import InCube, cubes_of, fields_of  # noqa: PLC0415  (a search needs none of it)
+
     began = worked()
     for number, cube in enumerate(cubes_of(case.question, min(kept_bits(pair[1]), MOST_CUBE_BITS))):
         left = seconds if count is not None else seconds - (worked() - began)
@@ -446,6 +446,11 @@ def _by_cubes(case: Case, count: int | None, seconds: float) -> QuestionVerdict 
 
 def distances(case: Case) -> QuestionVerdict | None:
     """Take a netlist that adds one product to c apart by the distance of their exponents."""
+    if netlist_and_model(case.question) is None:
+        return None
+    from mmaproof.smt.proving.exhaustion import small_ones_first  # noqa: PLC0415  (a search needs none of it)
+    from mmaproof.verification.netlists import distance_cases  # noqa: PLC0415  (a search needs none of it)
+
     argument = distance_cases(case.question, case.means.seed)
     if argument is None:
         return None
@@ -479,6 +484,8 @@ def adders(case: Case) -> QuestionVerdict | None:
     pair = netlist_and_model(case.question)
     if pair is None or not pair[1].d_format.is_integer:
         return None
+    from mmaproof.smt.proving.adders import adder_lemmas, by_sums  # noqa: PLC0415  (a search needs none of it)
+
     began, whole = worked(), case.question.formula
     theorem: Theorem | None = None
     with suppress(NotComposedError):
@@ -496,6 +503,9 @@ def nets(case: Case) -> QuestionVerdict | None:
     pair = netlist_and_model(case.question)
     if pair is None or not isinstance(case.question, Equivalence):
         return None
+    from mmaproof.smt.proving.exhaustion import small_ones_first  # noqa: PLC0415  (a search needs none of it)
+    from mmaproof.verification.netlists import by_nets  # noqa: PLC0415  (a search needs none of it)
+
     share = replace(case.limits, seconds=case.limits.seconds * 0.9)
     ask = small_ones_first(case.means.solving, case.ask)
     proof = by_nets(case.question, *pair, ask, share, case.means.seed)

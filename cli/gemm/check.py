@@ -182,7 +182,7 @@ def check_plans(
     """Answer a question about plans, or all plans of a selection, print the answer, and return the exit status."""
     from mmaproof.designs.errors import InputError
     from mmaproof.gemm.answers.plan_questions import check_plans as decide
-    from mmaproof.gemm.programs.presets import load_selections
+    from mmaproof.gemm.programs.spelling import load_selections
     from mmaproof.verification.means import Means
 
     if not names:

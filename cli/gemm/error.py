@@ -9,16 +9,17 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from mmaproof.cli.executors import Dask, runner
 from mmaproof.cli.gemm.options import Unit
 from mmaproof.cli.options import (
     SOLVING,
+    Dask,
     DistributionName,
     Json,
     SolvingOptions,
     argument,
     askable,
     option,
+    runner,
     with_backend,
     with_options,
 )

@@ -159,7 +159,7 @@ def kernel_of(outcome: Outcome) -> KernelAnswer:
 
 def _finding_of(finding: Finding, product: Product) -> KernelFinding:
     from mmaproof.explain.answers.listings import FirstDifference, KernelFinding, Rival
-    from mmaproof.gemm.kernels.tree_text import text_of
+    from mmaproof.gemm.kernels.tree import text_of
 
     plan, nearest, difference = finding.plan, finding.nearest, finding.difference
     return KernelFinding.taken(
@@ -211,7 +211,7 @@ def _place(finding: Finding) -> str:
 
 
 def _print_tree(finding: Finding, outcome: Outcome) -> None:
-    from mmaproof.gemm.kernels.tree_text import text_of
+    from mmaproof.gemm.kernels.tree import text_of
 
     if finding.tree is None:
         say_wrapped(f"{finding.no_tree}", "  no tree: ")

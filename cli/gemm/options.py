@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
-from mmaproof.cli import completion
-from mmaproof.cli.options import argument, option
+from mmaproof.cli.options import argument, complete_programs, option
 from mmaproof.cli.output import say
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ AlgorithmName = Annotated[
         "A name that `mmaproof list algorithms` lists, with @parameter=value,... to change "
         "it; or a plan: a preset of `mmaproof list plans`, a unit and settings ('UNIT | "
         "split-k=4'), or a TOML file.",
-        autocompletion=completion.programs,
+        autocompletion=complete_programs,
     ),
 ]
 Unit = Annotated[

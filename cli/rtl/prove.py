@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from mmaproof.cli.compare import differing_fields, pictures_of, witness_vector
@@ -21,20 +22,31 @@ from mmaproof.cli.options import (
     with_backend,
     with_options,
 )
-from mmaproof.cli.output import EXIT_STATUS, assumed_names, progress, say, say_wrapped
-from mmaproof.cli.rtl.junit import Case, write_junit
-from mmaproof.cli.rtl.written import WRITTEN, WrittenOptions
+from mmaproof.cli.output import EXIT_STATUS, assumed_names, complain, progress, say, say_wrapped, tool_version
 from mmaproof.cli.showing import SHOWING, ShowingOptions, draw
-from mmaproof.cli.verdicts import asked, conditional, decided, in_words, say_decided, say_witness, with_conditions
+from mmaproof.cli.verdicts import (
+    Case,
+    asked,
+    conditional,
+    decided,
+    in_words,
+    say_decided,
+    say_witness,
+    with_conditions,
+    write_junit,
+)
 
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
-    from mmaproof.explain.answers.netlists import Net, NetlistProved, Simulated
+    from mmaproof.designs.element import Operands
+    from mmaproof.explain.answers.verdicts import Net, NetlistProved, Simulated
+    from mmaproof.generators.vectors import Vector
     from mmaproof.hardware_replay.rtl_simulator import SourceRun
     from mmaproof.rtl import RtlUnit
     from mmaproof.verification.compare import Comparison
     from mmaproof.verification.differing_nets import DifferingNet
     from mmaproof.verification.registers import Answered
+
 
 WORDS = {"equivalent": "equal", "different": "different", "unknown": "unknown", "vacuous": "vacuous"}
 """What the verdicts of a comparison are called here."""
@@ -94,6 +106,105 @@ class Proof:
         if question.k < unit.k:
             conditions.append(f"it is given {question.k} of its {unit.k} products")
         return conditions + ([] if question.zero_signs else ["signs of zeros do not count"])
+
+
+@dataclass(frozen=True)
+class WrittenOptions:
+    """Which of these files are written: the options that ``with_options`` gives a command, as they were typed."""
+
+    vcd: Annotated[
+        Path | None,
+        option("--vcd FILE", "Record the witness on the sources, beside the model's signals (.vcd, .fst)."),
+    ] = None
+    bench: Annotated[
+        Path | None,
+        option("--bench FOLDER", "Write a self-checking test bench (Verilog, cocotb) of the witness, or of --suite."),
+    ] = None
+    suite: Annotated[
+        str | None,
+        option("--suite SOURCE", "Rows of the bench: a vector file, a recording, or a distribution of operands."),
+    ] = None
+    sva: Annotated[
+        Path | None,
+        option("--sva FOLDER", "Write an assertion with the model, as a module that is bound to the unit."),
+    ] = None
+
+    def ready(self) -> None:
+        """Refuse what cannot be written. Raises InputError."""
+        from mmaproof.designs.errors import InputError
+        from mmaproof.designs.files import require_new_folder, require_writable
+
+        if self.vcd is not None:
+            require_writable(self.vcd)
+        for folder in (self.bench, self.sva):
+            if folder is not None:
+                require_new_folder(folder)
+        if self.suite is not None and self.bench is None:
+            raise InputError(f"--suite {self.suite}: says what rows a test bench has: give --bench FOLDER too")
+
+    def write_assertion(self, unit: RtlUnit, meant: Design) -> None:
+        """Write the assertion, if it is wanted."""
+        if self.sva is None:
+            return
+        from mmaproof.generators.formats.verilog import write_texts
+        from mmaproof.generators.models.sv_assertion import assertion_files
+
+        write_texts(self.sva, assertion_files(unit, meant, tool_version()))
+
+    def write_waves(
+        self,
+        unit: RtlUnit,
+        model: Design,
+        witness: Operands | None,
+        free: Mapping[str, int],
+        control: Mapping[str, bool] | None,
+    ) -> None:
+        """Write waves of a witness; None is there if nothing differs. A note says why nothing is written."""
+        if self.vcd is None:
+            return
+        if witness is None:
+            complain(f"note: {self.vcd} is not written: there is no witness")
+            return
+        from mmaproof.designs.errors import TargetUnavailable
+        from mmaproof.hardware_replay.rtl_simulator import record_waves
+
+        with progress("recording the witness"):
+            try:
+                record_waves(unit, model, witness, self.vcd, free=free, control=control)
+            except TargetUnavailable as problem:
+                complain(f"note: {self.vcd} is not written: {problem}")
+
+    def write_bench(self, unit: RtlUnit, meant: Design, witness: Vector | None, seed: int) -> None:
+        """Write the bench, if it is wanted: of a suite, else of the witness, else of random operands."""
+        if self.bench is None:
+            return
+        from mmaproof.designs.errors import InputError
+        from mmaproof.generators.formats.selection import Selection, select
+        from mmaproof.generators.formats.unit_bench import write_unit_bench
+        from mmaproof.rtl.meant import in_one_pass
+        from mmaproof.smt.trace import evaluate
+
+        model = in_one_pass(unit.design, meant)
+        if self.suite is None and witness is not None:
+            expected = {model.name: evaluate(model, witness.operands)}
+            selection = Selection((replace(witness, outputs=expected),), "the witness", {}, tool_version())
+        else:
+            rows = 1000 if self.suite is None else None
+            selection = select(
+                self.suite or "uniform-bits", [model], k=unit.design.k, rows=rows, seed=seed, version=tool_version()
+            )
+        if not unit.file.adds_c:
+            vectors = [replace(x, operands=replace(x.operands, c=0)) for x in selection.vectors]
+            vectors = [replace(x, outputs={model.name: evaluate(model, x.operands)}) for x in vectors]
+            selection = replace(selection, vectors=tuple(vectors))
+        try:
+            write_unit_bench(unit, selection, self.bench)
+        except InputError as problem:
+            complain(f"note: {self.bench} is not written: {problem}")
+
+
+WRITTEN = WrittenOptions()
+"""What is written without options: nothing."""
 
 
 @with_backend
@@ -227,7 +338,7 @@ def _nets(unit: RtlUnit, answer: Comparison) -> tuple[DifferingNet, ...]:
 def proved(proof: Proof, bundle: Any) -> NetlistProved:
     """Return the answer."""
     from mmaproof.explain.answers.answer import ABSENT
-    from mmaproof.explain.answers.netlists import NetlistProved, NetlistWitness
+    from mmaproof.explain.answers.verdicts import NetlistProved, NetlistWitness
 
     unit, done, witness = proof.unit, proof.answer, None
     if done.witness is not None:
@@ -256,8 +367,8 @@ def proved(proof: Proof, bundle: Any) -> NetlistProved:
 def _register_fields(proof: Proof) -> dict[str, Any]:
     """Return what is known of a register that is c and d, as fields."""
     from mmaproof.explain.answers.answer import ABSENT
-    from mmaproof.explain.answers.netlists import RegisterClaim
     from mmaproof.explain.answers.parts import DifferingWitness
+    from mmaproof.explain.answers.verdicts import RegisterClaim
 
     if not proof.unit.file.accumulates:
         return {}
@@ -279,7 +390,7 @@ def _register_fields(proof: Proof) -> dict[str, Any]:
 
 
 def _simulated(unit: RtlUnit, ran: SourceRun) -> Simulated:
-    from mmaproof.explain.answers.netlists import Simulated
+    from mmaproof.explain.answers.verdicts import Simulated
 
     fmt = unit.design.d_format
     d = None if ran.d is None else fmt.hex(ran.d)
@@ -287,7 +398,7 @@ def _simulated(unit: RtlUnit, ran: SourceRun) -> Simulated:
 
 
 def _net(x: DifferingNet) -> Net:
-    from mmaproof.explain.answers.netlists import Net
+    from mmaproof.explain.answers.verdicts import Net
 
     model, rtl = (f"0x{value:0{(x.width + 3) // 4}x}" for value in (x.expected, x.returned))
     shown = {"place": x.place or None, "relation": x.relation or None, "share": round(x.share, 4)}

@@ -21,7 +21,7 @@ def run(
 ) -> int:
     """Compute d = c + sum a[k]*b[k] as the netlist of a unit does."""
     from mmaproof.designs.errors import InputError
-    from mmaproof.explain.answers.netlists import NetlistRun
+    from mmaproof.explain.answers.verdicts import NetlistRun
     from mmaproof.explain.values import pattern_value
     from mmaproof.rtl.meant import in_one_pass, read_rtl
     from mmaproof.smt.trace import evaluate

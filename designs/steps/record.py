@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any, ClassVar, Self, TypeVar
 
 from mmaproof.designs.errors import DesignError
-from mmaproof.designs.k_order import KOrder
+from mmaproof.designs.readings import KOrder
 
 LETTERS = string.ascii_uppercase
 """The letters that stand for the readings of an enumeration, in its order."""

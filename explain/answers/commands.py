@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mmaproof.explain.answers import listings, netlists, products, surveys, verdicts
+from mmaproof.explain.answers import listings, products, surveys, verdicts
 
 ANSWERS: dict[str, Any] = {
     "list": listings.Designs | listings.Properties | listings.Algorithms | listings.Presets,
@@ -43,8 +43,8 @@ ANSWERS: dict[str, Any] = {
     "tolerance": listings.ToleranceAnswer,
     "judge": listings.JudgedAnswer,
     "conform": listings.Conformed,
-    "rtl run": netlists.NetlistRun,
-    "rtl prove": netlists.NetlistProved,
+    "rtl run": verdicts.NetlistRun,
+    "rtl prove": verdicts.NetlistProved,
     "store": listings.StoreContents | listings.StoreCleared,
     "doctor": listings.DoctorAnswer,
 }

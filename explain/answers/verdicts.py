@@ -1,4 +1,4 @@
-"""The answers to one question about designs: what `compare`, `check` and `run` return."""
+"""The answers to one question about designs or RTL: what `compare`, `check`, `run`, `rtl prove` and `rtl run` give."""
 
 from __future__ import annotations
 
@@ -95,3 +95,86 @@ class RunAnswer(OperandSet):
     ]
     open_points: OpenPointsOfResult
     assumed: Assumed
+
+
+class Simulated(Answer):
+    """What the sources of a unit return for a witness."""
+
+    name: Annotated[str | None, Means("name of the simulator; null if none ran")]
+    d: Annotated[str | None, Means("d that the sources return, a pattern in hexadecimal; null if they did not run")]
+    undefined: Annotated[str, Means("the bits of d that are undefined there, a pattern in hexadecimal")]
+    reason: Annotated[str | None, Means("why the sources did not run; null if they did")]
+
+
+class Net(Answer):
+    """A net of a netlist whose value is not what the model says."""
+
+    net: Annotated[str, Means("its name")]
+    place: Annotated[str | None, Means("file and line of the cell that drives it; null if they are not known")]
+    cone: Annotated[
+        list[str], Means("files and lines of the cells between it and nets that are right, the nearest first")
+    ]
+    signal: Annotated[str, Means("the signal of the model to which it is related")]
+    relation: Annotated[str | None, Means("how, on other operands; null if it is the signal itself")]
+    share: Annotated[float, Means("the share of samples on which the relation holds")]
+    width: Annotated[int, Means("its bits")]
+    model: Annotated[str, Means("what the model says that it is, a pattern in hexadecimal")]
+    rtl: Annotated[str, Means("what it is, a pattern in hexadecimal")]
+
+
+class NetlistWitness(DifferingWitness):
+    """Operands for which a netlist and a design differ."""
+
+    simulator: Annotated[Simulated | None, Means("what the sources return in a simulator; null if they were not run")]
+    nets: Annotated[
+        list[Net], Means("nets whose values are not what the model says, the likeliest fault first; the last is d")
+    ]
+
+
+class RegisterClaim(Decided):
+    """What a register that accumulates does in a clock cycle in which it takes no step, or starts anew."""
+
+    verdict: Annotated[Literal["equal", "different", "unknown", "vacuous"], Means("the answer")]
+    claim: Annotated[str, Means("what is claimed, in words")]
+    witness: Annotated[DifferingWitness | Absent, SHOWN] = ABSENT
+    simulator: Annotated[Simulated | Absent, Means("what the sources return for the witness in a simulator")] = ABSENT
+
+
+class NetlistProved(Decided):
+    """Whether a unit in RTL returns what a design returns, for all operands."""
+
+    verdict: Annotated[Literal["equal", "equal-when", "different", "unknown", "vacuous"], Means("the answer")]
+    when: When
+    unit: Annotated[str, Means("the unit")]
+    design: DesignName
+    k: Length
+    where: Where
+    cells: Annotated[int, Means("cells of the netlist")]
+    registers: Annotated[int, Means("register bits")]
+    latency: Annotated[int | None, Means("registers from an operand to d; null if there are several numbers")]
+    unknown_bits: Annotated[dict[str, int], Means("how many bits of the netlist may have any value, by net")]
+    assumptions: Annotated[list[str], Means("what elaboration assumed")]
+    witness: Annotated[NetlistWitness | Absent, SHOWN] = ABSENT
+    assumed: Assumed
+    covers: Annotated[str | Absent, Means("what a pipeline may be given in each clock cycle")] = ABSENT
+    step: Annotated[
+        Literal["equal", "different", "unknown", "vacuous"] | Absent,
+        Means("of a register that is c and d: the answer about a cycle in which it takes a step"),
+    ] = ABSENT
+    register_claims: Annotated[
+        list[RegisterClaim] | Absent, Means("of such a register: what its enable, clear and load do")
+    ] = ABSENT
+    induction: Annotated[
+        str | Absent, Means("of such a register: what follows for several clock cycles, or why nothing does")
+    ] = ABSENT
+    bundle: BundleOf = ABSENT
+
+
+class NetlistRun(OperandSet):
+    """What the netlist of a unit returns for operands."""
+
+    unit: Annotated[str, Means("the unit")]
+    k: Length
+    d: Annotated[str, Means("pattern of d")]
+    model: Annotated[str | Absent, Means("pattern of d that the model returns, if a design is named")] = ABSENT
+    simulated: Annotated[str | Absent, Means("pattern of d that the sources return in a simulator")] = ABSENT

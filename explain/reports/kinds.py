@@ -12,7 +12,6 @@ from mmaproof.designs.errors import InputError
 from mmaproof.designs.files import why_unreadable
 from mmaproof.explain import Picture
 from mmaproof.explain.answers.answer import ABSENT, read_as
-from mmaproof.explain.answers.netlists import Net, NetlistProved, Simulated
 from mmaproof.explain.answers.parts import Lemma, Run
 from mmaproof.explain.answers.products import AlgorithmRun, ErrorsCompared, PlanRun, PlansCompared
 from mmaproof.explain.answers.surveys import (
@@ -26,7 +25,7 @@ from mmaproof.explain.answers.surveys import (
     Returned,
     SuiteAnswer,
 )
-from mmaproof.explain.answers.verdicts import Checked, Compared, RunAnswer
+from mmaproof.explain.answers.verdicts import Checked, Compared, Net, NetlistProved, RunAnswer, Simulated
 from mmaproof.explain.reports.page import (
     Cell,
     Find,

@@ -11,7 +11,7 @@ from mmaproof.designs.design import Design
 from mmaproof.gemm.kernels.schedule_tree import instruction_trees, tree_of_call
 from mmaproof.gemm.kernels.tree import Sum, Tree, least, leaves, restricted, size
 from mmaproof.gemm.programs import Blocks, EqualParts, HalvedBlocks, Interleaved, Order, Parts, StatedParts
-from mmaproof.gemm.programs.orders import ASCENDING, Kind
+from mmaproof.gemm.programs.parts import ASCENDING, Kind
 
 UNROLLS = (64, 32, 16, 8, 4, 2, 1)
 """Multiples in which halved blocks are tried: those of kernels that compute several elements of k at once."""

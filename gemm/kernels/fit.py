@@ -16,8 +16,8 @@ from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import FORMATS, Format
-from mmaproof.designs.k_order import CONSECUTIVE, KOrder
 from mmaproof.designs.operands import Patterns
+from mmaproof.designs.readings import CONSECUTIVE, KOrder
 from mmaproof.gemm.kernels.asked import equal_elements
 from mmaproof.gemm.kernels.decompose import Level, decompose, shapes_of
 from mmaproof.gemm.kernels.masks import NotMasked
@@ -26,7 +26,7 @@ from mmaproof.gemm.kernels.tree import Tree
 from mmaproof.gemm.programs import Blocks, Epilogue, EqualParts, HalvedBlocks, Interleaved, Order, Parts, PartSum, Plan
 from mmaproof.gemm.programs.algorithms import ALGORITHMS
 from mmaproof.gemm.programs.evaluate import multiply_plan
-from mmaproof.gemm.programs.orders import ASCENDING, Kind
+from mmaproof.gemm.programs.parts import ASCENDING, Kind
 from mmaproof.generators.identify.space import ORDERS
 from mmaproof.hardware_replay.matrix_target import Product
 

@@ -17,8 +17,7 @@ from mmaproof.gemm.kernels.schedule_tree import are_same, filled_length
 from mmaproof.gemm.programs import JoinsC, Plan
 from mmaproof.gemm.programs.plan import ONE
 from mmaproof.gemm.questions.finite_operands import shaped_for
-from mmaproof.gemm.questions.minus_zero import never_minus_zero
-from mmaproof.gemm.questions.plan_equivalence import PlanEquivalence
+from mmaproof.gemm.questions.plan_equivalence import PlanEquivalence, never_minus_zero
 from mmaproof.hardware_replay.matrix_target import Product
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import Limits

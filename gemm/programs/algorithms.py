@@ -29,7 +29,7 @@
 * ``promoted``: operands are rounded once, and the sum of every ``interval`` elements of k is added to fp32 outside the
   unit (DeepSeek-V3 technical report, section 3.3.2: 128; DeepGEMM; CUTLASS's promotion interval of 4 instructions).
   Scales of blocks are not part of this: operands are as they are after scaling.
-* ``residues``: products modulo small numbers on an integer unit, see ``modular_gemm``. The source makes fp64 of it and
+* ``residues``: products modulo small numbers on an integer unit, see ``slice_gemm``. The source makes fp64 of it and
   leaves the conversion of operands open; here fp32 operands are cut.
 * ``slices-fp8``: the same on an FP8 unit: e4m3 holds integers of four bits and a sign. Both sources assume that a unit
   adds as fp32 does, to 24 bits. Hopper keeps 13 fraction bits, so that sums are exact up to K = 72 there
@@ -43,8 +43,7 @@ from __future__ import annotations
 from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.errors import DesignError, InputError, did_you_mean
 from mmaproof.gemm.programs.algorithm import Algorithm
-from mmaproof.gemm.programs.modular_gemm import ModularGemm
-from mmaproof.gemm.programs.slice_gemm import SliceGemm
+from mmaproof.gemm.programs.slice_gemm import ModularGemm, SliceGemm
 from mmaproof.gemm.programs.split_gemm import Accumulators, Outside, Products, Schedule, SplitGemm
 
 _MARKIDIS = "Markidis et al. 2018"

@@ -42,9 +42,8 @@ from mmaproof.gemm.programs.schedule import (
 )
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Word
-from mmaproof.smt.arrays import ARRAYS, CHUNK_ROWS
 from mmaproof.smt.backends import Backend
-from mmaproof.smt.evaluate import evaluate_batch, product_natively
+from mmaproof.smt.evaluate import ARRAYS, CHUNK_ROWS, evaluate_batch, product_natively
 from mmaproof.smt.native.paying import MATRICES, accounted
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from mmaproof.designs.errors import DesignError
 from mmaproof.gemm.programs.normal_form import same_computation
-from mmaproof.gemm.programs.orders import ASCENDING
+from mmaproof.gemm.programs.parts import ASCENDING
 from mmaproof.gemm.programs.plan import LONGEST_PLANNED, PartSum, Plan
 
 MOST_TILES = 256

@@ -17,10 +17,9 @@ from mmaproof.designs.conversions import OutOfRange, Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import FORMATS, Format
-from mmaproof.designs.k_order import CONSECUTIVE, KOrder
+from mmaproof.designs.readings import CONSECUTIVE, KOrder
 from mmaproof.gemm.programs.algorithm import Algorithm
-from mmaproof.gemm.programs.orders import ASCENDING, Kind, Order
-from mmaproof.gemm.programs.parts import Parts
+from mmaproof.gemm.programs.parts import ASCENDING, Kind, Order, Parts
 from mmaproof.gemm.programs.schedule import (
     Add,
     Builder,

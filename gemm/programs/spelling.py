@@ -1,6 +1,8 @@
 """How plans are spelled: ``UNIT | key=value | key=value``, and the same keys in a TOML file.
 
 The keys are in the order of the data: those nearer to the unit come first. ``KEYS`` has the definition of each.
+
+Presets are plans of libraries, with their sources, spelled by name: ``presets.toml``.
 """
 
 from __future__ import annotations
@@ -10,6 +12,8 @@ import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +22,18 @@ from mmaproof.designs.conversions import OutOfRange, Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError, InputError, did_you_mean
 from mmaproof.designs.formats import FORMATS, Format, find_format
-from mmaproof.designs.k_order import CONSECUTIVE, KOrder
+from mmaproof.designs.readings import CONSECUTIVE, KOrder
 from mmaproof.gemm.programs.algorithms import find_algorithm
-from mmaproof.gemm.programs.orders import ASCENDING, Order
-from mmaproof.gemm.programs.parts import Blocks, EqualParts, HalvedBlocks, Interleaved, Parts, StatedParts
+from mmaproof.gemm.programs.parts import (
+    ASCENDING,
+    Blocks,
+    EqualParts,
+    HalvedBlocks,
+    Interleaved,
+    Order,
+    Parts,
+    StatedParts,
+)
 from mmaproof.gemm.programs.plan import FP32, ONE, Epilogue, JoinsC, Level, PartSum, Plan, Rescale
 
 MOST_DIGITS = 40
@@ -192,8 +204,6 @@ def plan_of_table(table: dict[str, Any]) -> Plan:
 
 def plan_of(first: str, settings: Sequence[tuple[str, str]]) -> Plan:
     """Return the plan of a unit or a preset with settings, each a key and a value."""
-    from mmaproof.gemm.programs.presets import find_preset  # noqa: PLC0415  (presets are spelled plans)
-
     for key, _ in settings:
         if key not in KEYS:
             raise InputError(f"unknown key {key!r} of a plan: one of {', '.join(KEYS)}{did_you_mean(key, list(KEYS))}")
@@ -407,3 +417,65 @@ def _spelled_level(plan: Plan, level: Level) -> str:
     while len(texts) > 1 and texts[-1] == plain[len(texts) - 1]:
         texts.pop()
     return ":".join(texts)
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A plan by name: its settings in the order of the data (``unit`` among them), what it is, and its source.
+
+    ``version`` of the library and the ``file`` of its sources are what it was read from; one of them may be empty.
+    """
+
+    name: str
+    what: str
+    library: str
+    version: str
+    file: str
+    source: str
+    settings: tuple[tuple[str, str], ...]
+
+    @property
+    def rests_on(self) -> str:
+        """Library, version and file, and what is said there, in a line."""
+        read_from = ", ".join(x for x in (f"{self.library} {self.version}".rstrip(), self.file) if x)
+        return f"{read_from}: {self.source}"
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Plans of which a library chooses by M and N: when it chooses each, and how the plan is spelled."""
+
+    name: str
+    what: str
+    source: str
+    plans: tuple[tuple[str, str], ...]
+
+
+@cache
+def load_selections() -> dict[str, Selection]:
+    """Return the selections by name."""
+    return {
+        x["name"]: Selection(x["name"], x["what"], x["source"], tuple((y["when"], y["plan"]) for y in x["plans"]))
+        for x in _table()["selection"]
+    }
+
+
+def _table() -> dict[str, Any]:
+    text = files("mmaproof.gemm.programs").joinpath("presets.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+@cache
+def load_presets() -> dict[str, Preset]:
+    """Return the presets by name."""
+    found = {}
+    for row in _table()["preset"]:
+        settings = tuple((key, str(value)) for key, value in row["plan"].items())
+        read_from = row["library"], row.get("version", ""), row.get("file", "")
+        found[row["name"]] = Preset(row["name"], row["what"], *read_from, row["source"], settings)
+    return found
+
+
+def find_preset(name: str) -> Preset | None:
+    """Return the preset of that name, None if there is none."""
+    return load_presets().get(name)

@@ -1,4 +1,7 @@
-"""Equivalence of two plans: the same d for the same operands, bit for bit."""
+"""Equivalence of two plans: the same d for the same operands, bit for bit.
+
+That a unit never makes a -0: a step whose c is not -0 returns no -0.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mmaproof.designs.arithmetic import steps_of_chain
+from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch
@@ -21,11 +25,11 @@ from mmaproof.gemm.programs.schedule import Call, Combine, Cut, Operand, Schedul
 from mmaproof.properties.library.order import OrderIndependence
 from mmaproof.properties.preconditions import Precondition, restricting
 from mmaproof.properties.question import OtherQuestion, Question
-from mmaproof.properties.run_question import Scope
+from mmaproof.properties.run_question import RunQuestion, Scope
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.evaluate import equal_patterns
 from mmaproof.smt.proving.lemma import Input, Lemma
-from mmaproof.smt.semantics import OperandWords, equal_results
+from mmaproof.smt.semantics import DotProduct, OperandWords, equal_results
 
 MOST_SUMMED = 6
 """Numbers about whose sums a lemma is asked: more additions are more than solvers decide."""
@@ -174,3 +178,36 @@ class WhateverTheUnitsReturn(Lemma):
                     values[i] = perform(arithmetic, operation, "", Values(values, {}), unread)
             results.append(values[len(schedule.operations) - 1].word)
         return equal_results(algebra, self.schedules[0].formats[3], *results)
+
+
+class NeverMinusZero(RunQuestion):
+    """A step, or an instruction, returns -0 only if its c is -0."""
+
+    def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
+        """Return whether c is not -0."""
+        return algebra.negation(algebra.is_value(operands.c, _minus_zero(self.design.c_format)))
+
+    def relation(
+        self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
+    ) -> Truth[T]:
+        """Return whether d is not -0."""
+        return algebra.negation(algebra.is_value(results[0].d, _minus_zero(self.design.d_format)))
+
+
+def never_minus_zero(unit: Design) -> Sequence[NeverMinusZero]:
+    """Return questions that imply that a chain of instructions never returns -0 if it starts from another number.
+
+    To add +0 to such a result, to nearest or towards zero, changes nothing. Every kind of step of the chain is asked
+    about (``steps_of_chain``), or the whole instruction where it is not such a chain. There are none if a later step,
+    or a later instruction, reads what the question does not cover.
+    """
+    steps = steps_of_chain(unit)
+    if steps is not None:
+        return [NeverMinusZero(x, Scope()) for x in steps]
+    if unit.c_format is not unit.d_format or not unit.chain.keeps_infinities:
+        return []
+    return [NeverMinusZero(unit, Scope(k=unit.k))]
+
+
+def _minus_zero(fmt: Format) -> int:
+    return 1 << fmt.sign_position

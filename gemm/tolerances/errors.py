@@ -34,7 +34,7 @@ from mmaproof.gemm.programs.evaluate import multiply_plan
 from mmaproof.gemm.programs.linear import Weights, weights_of
 from mmaproof.gemm.programs.named import find_programs
 from mmaproof.gemm.programs.numbers import Number, Span, exact_value
-from mmaproof.gemm.programs.orders import ASCENDING
+from mmaproof.gemm.programs.parts import ASCENDING
 from mmaproof.gemm.programs.split_gemm import SplitGemm
 from mmaproof.gemm.tolerances.given import Given
 from mmaproof.gemm.tolerances.magnitudes import rounded_up
@@ -42,7 +42,7 @@ from mmaproof.gemm.tolerances.proof import LossProof
 from mmaproof.gemm.tolerances.tolerance import Tolerance
 from mmaproof.gemm.tolerances.walk import bound_of_schedule
 from mmaproof.gemm.tolerances.words import NoBoundError, bounded, rounded_magnitude, rounding_error
-from mmaproof.smt.arrays import ARRAYS
+from mmaproof.smt.evaluate import ARRAYS
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving

@@ -23,7 +23,7 @@ from mmaproof.designs.errors import InputError, MmaproofError, OperandError
 from mmaproof.designs.operands import Patterns
 from mmaproof.gemm.programs import Plan
 from mmaproof.gemm.programs.named import find_plan
-from mmaproof.gemm.programs.presets import load_presets
+from mmaproof.gemm.programs.spelling import load_presets
 from mmaproof.gemm.tolerances.assertion import product_of, read_operand, result_of, tolerance_of
 from mmaproof.gemm.tolerances.diagnosis import diagnose
 from mmaproof.gemm.tolerances.faults import Product

@@ -24,7 +24,7 @@ from mmaproof.gemm.programs.evaluate import trace
 from mmaproof.gemm.programs.lengths import shortest_k
 from mmaproof.gemm.programs.linear import weights_of_words
 from mmaproof.gemm.programs.numbers import Number, Span
-from mmaproof.gemm.programs.orders import ASCENDING
+from mmaproof.gemm.programs.parts import ASCENDING
 from mmaproof.gemm.programs.plan import Plan
 from mmaproof.gemm.programs.program import Elements, run
 from mmaproof.gemm.programs.schedule import Cut, Split

@@ -19,7 +19,7 @@ from mmaproof.designs.open_points import OpenReading, open_readings
 from mmaproof.designs.operands import Patterns, pattern_dtype
 from mmaproof.gemm.programs import Plan, Schedule
 from mmaproof.gemm.programs.named import find_plan
-from mmaproof.gemm.programs.orders import ASCENDING
+from mmaproof.gemm.programs.parts import ASCENDING
 from mmaproof.gemm.programs.schedule import Residues
 from mmaproof.gemm.tolerances.bound import flushed_products
 from mmaproof.gemm.tolerances.given import Box, Given

@@ -21,9 +21,19 @@ from mmaproof.designs.conversions import Conversion
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.steps import Guarantee
-from mmaproof.generators.cover.bins import Bins, is_nonzero
-from mmaproof.generators.cover.result_bins import Exact, add_classes, add_result, add_rounding
-from mmaproof.generators.cover.sum_bins import add_leaders, add_losses, add_shifts, add_sum, kind_of
+from mmaproof.generators.cover.bins import (
+    Bins,
+    Exact,
+    add_classes,
+    add_leaders,
+    add_losses,
+    add_result,
+    add_rounding,
+    add_shifts,
+    add_sum,
+    is_nonzero,
+    kind_of,
+)
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.semantics import DotProduct, OperandWords, StepSignals, ieee
 from mmaproof.smt.semantics.align import largest_exponent

@@ -22,8 +22,7 @@ from mmaproof.smt.algebra.arrays import ArrayAlgebra, Data
 from mmaproof.smt.algebra.code import CodeAlgebra
 from mmaproof.smt.algebra.nodes import Node
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
-from mmaproof.smt.arrays import CHUNK_ROWS
-from mmaproof.smt.evaluate import evaluate_batch
+from mmaproof.smt.evaluate import CHUNK_ROWS, evaluate_batch
 from mmaproof.smt.native.lowering import input_columns, no_rows, symbols
 from mmaproof.smt.native.paying import Switch
 from mmaproof.smt.proving.decide import decide

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from mmaproof.designs.chain import Chain
 from mmaproof.designs.design import Design
-from mmaproof.designs.k_order import CONSECUTIVE
-from mmaproof.designs.parameters import DEFINITIONS, compose, format_parameter, settings_of
+from mmaproof.designs.parameters import DEFINITIONS, Chain, compose, format_parameter, settings_of
+from mmaproof.designs.readings import CONSECUTIVE
 from mmaproof.designs.steps import Step
 
 

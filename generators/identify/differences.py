@@ -9,9 +9,8 @@ import numpy as np
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import OperandBatch, Patterns
 from mmaproof.smt.algebra.nodes import Node
-from mmaproof.smt.arrays import CHUNK_ROWS, SharedBatch
 from mmaproof.smt.backends import wanted_backend
-from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
+from mmaproof.smt.evaluate import CHUNK_ROWS, SharedBatch, equal_patterns, evaluate_batch
 from mmaproof.smt.joint import JointDesigns
 
 AT_ONCE = CHUNK_ROWS

@@ -12,8 +12,7 @@ from mmaproof.designs.element import Operands
 from mmaproof.designs.operands import OperandBatch, Patterns
 from mmaproof.generators.identify.behaviour import Behaviour
 from mmaproof.generators.identify.space import Interface
-from mmaproof.smt.arrays import SharedBatch
-from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
+from mmaproof.smt.evaluate import SharedBatch, equal_patterns, evaluate_batch
 
 Mask = npt.NDArray[np.bool_]
 

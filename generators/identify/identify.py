@@ -19,16 +19,16 @@ from mmaproof.designs.errors import TargetUnavailable
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.designs.parameters import format_parameter
+from mmaproof.designs.signature import Signature
 from mmaproof.generators.identify.behaviour import Behaviour
 from mmaproof.generators.identify.differences import differing, first_differences
 from mmaproof.generators.identify.evidence import Evidence
 from mmaproof.generators.identify.fit import STARTS, Fit, known_behaviours
-from mmaproof.generators.identify.interfaces import fitting_interfaces
 from mmaproof.generators.identify.ladders import ladders
 from mmaproof.generators.identify.oracle import Oracle
 from mmaproof.generators.identify.outcome import Identification, ParameterVerdict
 from mmaproof.generators.identify.probes import first_probes, sparse
-from mmaproof.generators.identify.space import Axes, size, variants
+from mmaproof.generators.identify.space import Axes, Interface, size, variants
 from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
 from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
 from mmaproof.smt.solving.solving import Solving
@@ -37,6 +37,36 @@ from mmaproof.smt.solving.work import Until
 from mmaproof.verification.compare import compare
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 from mmaproof.verification.executors import Runner, here
+
+
+def fitting_interfaces(evidence: Evidence) -> dict[str, tuple[Design, ...]]:
+    """Return other interfaces, as text, under which designs of the catalogue return what the unit did in every row.
+
+    Their formats have as many bits as those of the evidence, so that a unit that is told no formats takes the same
+    operands.
+    """
+    found = {}
+    for interface in _others(evidence.interface):
+        rows = Evidence(interface, evidence.batch, evidence.d, evidence.kinds)
+        designs = [x for x in load_catalogue().designs.values() if interface.takes(x)]
+        fitting = tuple(x for x in designs if rows.fits(Behaviour.of(x, interface.k)))
+        if fitting:
+            found[str(interface)] = fitting
+    return found
+
+
+def _others(interface: Interface) -> Iterator[Interface]:
+    ours = interface.signature
+    for signature in dict.fromkeys(x.signature for x in load_catalogue().designs.values()):
+        if signature != ours and _widths(signature) == _widths(ours):
+            yield Interface(signature, interface.k)
+
+
+def _widths(signature: Signature) -> tuple[int | None, ...]:
+    """Return the bits of each format, and the size of blocks."""
+    scale = None if signature.scale is None else signature.scale.bits
+    return (*(f.bits for f in signature.formats), scale, signature.block)
+
 
 MOST_BATCHES = 12
 MOST_LADDERS = 3

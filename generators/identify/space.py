@@ -17,9 +17,9 @@ from mmaproof.designs.conversions import RHO
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError, InputError
 from mmaproof.designs.formats import Format
-from mmaproof.designs.k_order import KOrder
 from mmaproof.designs.parameters import DEFINITIONS, complete_settings, parse_parameter
 from mmaproof.designs.profiles import load_disputes
+from mmaproof.designs.readings import KOrder
 from mmaproof.designs.signature import Signature
 from mmaproof.designs.steps.record import IntegerRange
 from mmaproof.generators.identify.behaviour import Behaviour

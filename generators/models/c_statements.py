@@ -15,8 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mmaproof.designs.formats import Format
-from mmaproof.generators.models.dialect import Dialect
-from mmaproof.generators.models.model import WORDS, Model, storage_bits
+from mmaproof.generators.models.model import WORDS, Dialect, Model, storage_bits
 from mmaproof.smt.algebra.nodes import Node, Op
 from mmaproof.smt.native.lowering import Lowered
 

@@ -8,8 +8,7 @@ from mmaproof.designs.formats import Format
 from mmaproof.generators.formats.verilog import bench_files
 from mmaproof.generators.models.c_model import c_library
 from mmaproof.generators.models.c_statements import c_type, pointers
-from mmaproof.generators.models.dialect import Dialect
-from mmaproof.generators.models.model import WORDS, Model
+from mmaproof.generators.models.model import WORDS, Dialect, Model
 from mmaproof.generators.models.self_test import SelfTest
 from mmaproof.smt.algebra.nodes import Op
 from mmaproof.smt.native.lowering import Lowered

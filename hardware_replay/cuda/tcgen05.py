@@ -2,7 +2,7 @@
 
 All layouts are those of the PTX ISA, "TensorCore 5th Generation Family Instructions":
 
-* A and B in shared memory (``shared_memory``). "Packing formats of elements in Tensor and Shared memory": for
+* A and B in shared memory (``wgmma``). "Packing formats of elements in Tensor and Shared memory": for
   .kind::f8f6f4 and .kind::mxf8f6f4, 16 elements of 4 or 6 bits are packed at the start of 16 bytes; for .kind::mxf4 and
   .kind::mxf4nvf4 there is no padding.
 * C and D in tensor memory. "Data Path Layout Organization": layout D (M = 128) has row i in lane i, layout F (M = 64)
@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.design import Design
-from mmaproof.hardware_replay.cuda.shared_memory import matrix_descriptor, shared_memory_image
+from mmaproof.hardware_replay.cuda.wgmma import matrix_descriptor, shared_memory_image
 from mmaproof.hardware_replay.kernels.kernel import NOTHING, Fragment, Kernel
 
 _THREADS = 128

@@ -1,20 +1,191 @@
-"""Which kind of file this is, by its content: the ending of its name is not read."""
+"""Which kind of file this is, by its content: the ending of its name is not read.
+
+Arrays of .npy and .npz files. Nothing is unpickled.
+"""
 
 from __future__ import annotations
 
+import csv
+import json
+import re
 import sys
 import zipfile
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.files import why_unreadable
-from mmaproof.hardware_replay.npz import LARGEST, MAGIC
-from mmaproof.hardware_replay.tables.json_text import read_json
-from mmaproof.hardware_replay.tables.numpy_files import read_npy_table, read_npz_table
-from mmaproof.hardware_replay.tables.table import Column, Table, is_raw, merged
+from mmaproof.hardware_replay.npz import LARGEST, MAGIC, open_npz, read_npy
+from mmaproof.hardware_replay.tables.table import Column, Table, gathered, is_raw, merged, role_of
 from mmaproof.hardware_replay.tables.tensors import read_safetensors, read_torch
-from mmaproof.hardware_replay.tables.text import read_text
+
+_NUMBER = re.compile(r"[+-]?(0x[0-9a-f]+|[0-9a-f]+|\d+\.?\d*(e[+-]?\d+)?|\.\d+(e[+-]?\d+)?|inf(inity)?|nan)", re.I)
+_SEPARATORS = (",", "\t", ";", " ")
+_LONGEST_CELL = 1 << 20
+
+
+def read_text(text: str, whence: str) -> Table:
+    """Return the columns of a table of text; lines that begin with # are left out.
+
+    The separator is the first of comma, tab, semicolon and blank that the first line has. A first line that holds a
+    word is the header. Without a header the table is one array without a name. A cell may hold a list, with blanks or
+    semicolons between. Raises InputError, which names the line, where rows have different lengths or are empty.
+    """
+    lines = text.lstrip("\ufeff").splitlines()
+    kept = [(number, x) for number, x in enumerate(lines, 1) if x.strip() and not x.lstrip().startswith("#")]
+    if not kept:
+        raise InputError(f"{whence}: holds no numbers")
+    rows = _rows([x for _, x in kept], whence)
+    numbers = [number for number, _ in kept]
+    header = _header(rows[0])
+    if header is not None:
+        rows, numbers = rows[1:], numbers[1:]
+        if not rows:
+            raise InputError(f"{whence}: holds a header and no rows")
+    width = len(header or rows[0])
+    for number, row in zip(numbers, rows, strict=True):
+        if len(row) != width:
+            raise InputError(f"{whence}:{number}: {len(row)} cells, and {width} in the line before: rows are ragged")
+        empty = next((i for i, x in enumerate(row) if not x), None)
+        if empty is not None:
+            name = f"column {empty + 1}" if header is None else header[empty]
+            raise InputError(f"{whence}:{number}: {name} is empty: a number or a bit pattern is needed")
+    if header is None:
+        held = np.array(rows, dtype=np.str_)
+        return Table(whence, {"": held[:, 0] if width == 1 else held})
+    columns = gathered(header, rows, whence)
+    return Table(whence, {name: _listed(name, x, numbers, whence) for name, x in columns.items()})
+
+
+def _rows(lines: Sequence[str], whence: str) -> list[list[str]]:
+    separator = next((x for x in _SEPARATORS if x in lines[0].strip()), ",")
+    if separator == " ":
+        return [x.split() for x in lines]
+    csv.field_size_limit(_LONGEST_CELL)
+    try:
+        found = [[cell.strip() for cell in x] for x in csv.reader(lines, delimiter=separator, strict=True)]
+    except csv.Error as error:
+        raise InputError(f"{whence}: no table of text: {error}") from error
+    if len(found) != len(lines):
+        raise InputError(f"{whence}: a cell in quotes goes over the end of its line: write each row in one line")
+    return found
+
+
+def _header(row: Sequence[str]) -> list[str] | None:
+    """Return the names of the columns; None where the first row holds numbers."""
+    if any(role_of(x) and not x.isdigit() for x in row) or not all(
+        _NUMBER.fullmatch(x) for cell in row for x in cell.split()
+    ):
+        return [x.strip().strip('"') for x in row]
+    return None
+
+
+def _listed(name: str, column: Column, numbers: Sequence[int], whence: str) -> Column:
+    """Return a column whose cells are lists as an array of its rows; other columns as they are."""
+    if column.ndim != 1 or role_of(name) is None:
+        return column
+    cells = [re.sub(r"[\[\]();,]", " ", x).split() for x in column.tolist()]
+    if all(len(x) == 1 for x in cells):
+        return np.array([x[0] for x in cells], dtype=np.str_)
+    for number, cell in zip(numbers, cells, strict=True):
+        if len(cell) != len(cells[0]):
+            raise InputError(f"{whence}:{number}: {name} has {len(cell)} elements, and {len(cells[0])} before")
+    return np.array(cells, dtype=np.str_)
+
+
+def read_json(text: str, whence: str) -> Table:
+    """Return the arrays of a JSON object, of a list of objects, or of an object in each line.
+
+    Numbers stay as they are written, so that nothing is rounded here. Raises InputError, which names the line.
+    """
+    try:
+        whole = _parsed(text)
+    except InputError as problem:
+        if "\n" not in text.strip():
+            raise InputError(f"{whence}: {problem}") from problem
+        return _of_rows(_lines(text, whence), whence)
+    if isinstance(whole, list):
+        return _of_rows([(f"{whence}: object {i}", x) for i, x in enumerate(whole, 1)], whence)
+    if isinstance(whole, dict) and all(not isinstance(x, list) for n, x in whole.items() if role_of(n) == "d"):
+        return _of_rows([(f"{whence}:1", whole)], whence)
+    if not isinstance(whole, dict):
+        raise InputError(f"{whence}: JSON, and no object: arrays a, b, c and d are needed")
+    return Table(whence, {n: _array(f"{whence}: {n}", x) for n, x in whole.items() if role_of(n)})
+
+
+def _lines(text: str, whence: str) -> list[tuple[str, Any]]:
+    found = []
+    # not splitlines: JSON texts may hold other ends of lines as they are
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            try:
+                found.append((f"{whence}:{number}", _parsed(line)))
+            except InputError as problem:
+                raise InputError(f"{whence}:{number}: {problem}") from problem
+    return found
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text, parse_float=str, parse_int=str, parse_constant=str)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"not JSON: {error}") from error
+
+
+def _of_rows(rows: list[tuple[str, Any]], whence: str) -> Table:
+    if not rows:
+        raise InputError(f"{whence}: holds no object")
+    names: list[str] = []
+    held: dict[str, list[Column]] = {}
+    for place, row in rows:
+        if not isinstance(row, dict):
+            raise InputError(f"{place}: not a JSON object")
+        given = [x for x in row if role_of(x)]
+        names = names or given
+        if set(given) != set(names):
+            raise InputError(f"{place}: has {', '.join(given) or 'no operands'}, and the one before {', '.join(names)}")
+        for name in names:
+            array = _array(f"{place}: {name}", row[name])
+            before = held.setdefault(name, [])
+            if before and array.shape != before[0].shape:
+                raise InputError(f"{place}: {name} has the shape {array.shape}, and {before[0].shape} before")
+            before.append(array)
+    return Table(whence, {name: np.stack(x) for name, x in held.items()})
+
+
+def _array(place: str, value: Any) -> Column:
+    """Return nested lists of texts as an array; a text may hold a list with commas or blanks between."""
+    if isinstance(value, str):
+        parts = value.replace(",", " ").split()
+        return np.array(parts[0] if len(parts) == 1 else parts, dtype=np.str_)
+    try:
+        found = np.array(value, dtype=object)
+        flat = found.ravel().tolist()
+    except ValueError as error:
+        raise InputError(f"{place}: lists of different lengths") from error
+    odd = next((x for x in flat if not isinstance(x, str)), None)
+    if odd is not None or not flat:
+        raise InputError(f"{place}: {json.dumps(odd)[:40]}: numbers and hexadecimal texts are needed, in even lists")
+    return found.astype(np.str_)
+
+
+def read_npy_table(data: bytes, whence: str) -> Table:
+    """Return the single array of a .npy file, without a name; InputError where it is damaged or holds objects."""
+    return Table(whence, {"": read_npy(BytesIO(data), len(data), whence)})
+
+
+def read_npz_table(data: bytes, whence: str) -> Table:
+    """Return the arrays of an .npz file by their names; InputError where it is damaged or one holds objects."""
+    with open_npz(whence, BytesIO(data)) as file:
+        names = [x for x in file.names if x != "about"]
+        if not names:
+            raise InputError(f"{whence}: holds no array")
+        return Table(whence, {name: file.read(name) for name in names})
+
 
 STDIN = "-"
 _LENGTH = 8

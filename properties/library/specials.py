@@ -20,8 +20,8 @@ from mmaproof.properties.property import (
 )
 from mmaproof.properties.run_question import RunQuestion, Scope
 from mmaproof.properties.settings import with_other_value
-from mmaproof.smt.algebra.magnitudes import with_top_exponent
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
+from mmaproof.smt.algebra.words import with_top_exponent
 from mmaproof.smt.semantics import DotProduct, OperandWords, StepSignals, dot_product_accumulate
 from mmaproof.smt.semantics.unpack import Unpacked, unpack
 from mmaproof.smt.trace import evaluate

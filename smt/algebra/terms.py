@@ -2,18 +2,38 @@
 
 A word's data is a term of exactly its width. Constants are folded by pySMT's own construction rules and by the
 solvers; only choices with a constant condition are folded here.
+
+Where the terms of formulas are kept: pySMT's environment, which whatever builds formulas is given.
+
+Terms of two environments never meet in one formula. An environment is not made for several threads.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from typing import Any
 
-from pysmt.environment import Environment
+from pysmt.environment import Environment, get_env
 from pysmt.fnode import FNode
 
 from mmaproof.smt.algebra.protocol import Algebra, Word
-from mmaproof.smt.environment import default_environment
+
+_OF_THREAD = threading.local()
+
+
+def default_environment() -> Environment:
+    """Return the environment of formulas for which none is given.
+
+    It is pySMT's current one on the main thread, so that formulas of pySMT's own functions can be used, and another
+    one on each other thread.
+    """
+    if threading.current_thread() is threading.main_thread():
+        return get_env()
+    if not hasattr(_OF_THREAD, "environment"):
+        _OF_THREAD.environment = Environment()
+    return _OF_THREAD.environment
+
 
 WIDE = 128
 """Bits of a word above which a shift by a variable amount is written out."""

@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from pysmt.fnode import FNode
 
 from mmaproof.designs.formats import Format
-from mmaproof.smt.algebra.magnitudes import with_top_exponent
 from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.algebra.words import with_top_exponent
 from mmaproof.smt.bundles.converted_alike import Converted
 from mmaproof.smt.bundles.leaves import Leaves
 from mmaproof.smt.bundles.order_cases import Case

@@ -18,9 +18,9 @@ from dataclasses import replace
 from pysmt.fnode import FNode
 
 from mmaproof.designs.formats import Format
-from mmaproof.smt.algebra.magnitudes import with_top_exponent
 from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.algebra.words import with_top_exponent
 from mmaproof.smt.bundles.leaves import Leaves
 from mmaproof.smt.bundles.term_facts import factors_of, prove_largest_exponent
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError, conjuncts

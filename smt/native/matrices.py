@@ -19,7 +19,7 @@ import numpy.typing as npt
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format, Specials
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
-from mmaproof.smt.arrays import CHUNK_ROWS, evaluate_on_arrays
+from mmaproof.smt.evaluate import CHUNK_ROWS, evaluate_on_arrays
 from mmaproof.smt.native import cache
 from mmaproof.smt.native.checked import MOST_LOADED, Recipe, Source, checked, compiling, sample
 from mmaproof.smt.native.compiler import MachineCode, processor

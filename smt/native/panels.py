@@ -19,9 +19,8 @@ from dataclasses import dataclass
 
 from mmaproof.designs.operands import pattern_dtype
 from mmaproof.smt.algebra.nodes import LANES, Node, Op, needed
-from mmaproof.smt.native.llvm import Writer
-from mmaproof.smt.native.lowering import InputColumn, Lowered
-from mmaproof.smt.native.rows import ATTRIBUTES, control_register, lanes_for, load_rows, loop, resize, store
+from mmaproof.smt.native.kernels import ATTRIBUTES, control_register, lanes_for, load_rows, loop, resize, store
+from mmaproof.smt.native.lowering import InputColumn, Lowered, Writer
 
 UNPACK_A, UNPACK_B, MULTIPLY = "unpack_a", "unpack_b", "multiply"
 OF_A, OF_B = ("a", "sa"), ("b", "sb")

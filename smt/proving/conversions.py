@@ -13,9 +13,9 @@ from pysmt.fnode import FNode
 
 from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.design import Design
-from mmaproof.smt.algebra import magnitudes
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.algebra.words import normalised, with_top_exponent
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.semantics.convert import Rules, convert
 from mmaproof.smt.semantics.cut import Cut
@@ -162,7 +162,7 @@ def leading_bits(rules: Rules) -> int:
 
 def _leading(total: Word[D], e_max: Word[D], fraction_bits: int, bits: int) -> tuple[Word[D], Word[D]]:
     """Return the leading bits of a sum, jammed, with its sign, and the exponent of the first one."""
-    top, exponent = magnitudes.with_top_exponent(total.magnitude(), e_max, fraction_bits)
+    top, exponent = with_top_exponent(total.magnitude(), e_max, fraction_bits)
     places = top.width - bits
     moved = top.shift_right_jam(top.algebra.unsigned(places, places.bit_length())).narrow(bits)
     return moved.negated_where(total < 0), exponent
@@ -203,7 +203,7 @@ class ConversionOfValue(ConversionLemma):
 
 def one_number(algebra: TermAlgebra, x: Unpacked[FNode, FNode]) -> FusedSum[FNode, FNode]:
     """Return the shape of a number that is to be converted by itself."""
-    significand, exponent = magnitudes.normalised(x.significand, x.exponent)
+    significand, exponent = normalised(x.significand, x.exponent)
     path = SumPath(Partial.WHOLE, (Addend.X,), (Cut(x.fraction_bits),))
     largest = (1 << significand.width) - 1
     return FusedSum(path, (), exponent, (), significand.negated_where(x.negative), algebra.truth(True), largest)

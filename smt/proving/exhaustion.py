@@ -15,10 +15,9 @@ from typing import Final
 from pysmt.environment import Environment
 from pysmt.fnode import FNode
 
-from mmaproof.smt.environment import default_environment
+from mmaproof.smt.algebra.terms import default_environment
 from mmaproof.smt.proving.bit_parallel import Cone, CountedGates, TooManyGatesError, satisfying
 from mmaproof.smt.proving.word_enumeration import enumerate_words
-from mmaproof.smt.solving.certify import Certify, certified
 from mmaproof.smt.solving.cnf import circuit_of
 from mmaproof.smt.solving.errors import WitnessDoesNotReplay
 from mmaproof.smt.solving.limits import Limits
@@ -26,7 +25,7 @@ from mmaproof.smt.solving.portfolio import require_agreement
 from mmaproof.smt.solving.prove import Ask, violation_of
 from mmaproof.smt.solving.query import SYMBOL, Query
 from mmaproof.smt.solving.smtlib import to_smtlib
-from mmaproof.smt.solving.solving import Solving
+from mmaproof.smt.solving.solving import Certify, Solving, certified
 from mmaproof.smt.solving.verdict import Outcome, Reply, SolverIdentity
 from mmaproof.smt.solving.work import worked
 

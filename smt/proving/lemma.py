@@ -17,8 +17,7 @@ from pysmt.fnode import FNode
 
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
-from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.environment import default_environment
+from mmaproof.smt.algebra.terms import TermAlgebra, default_environment
 from mmaproof.smt.proving.journal import Entry
 from mmaproof.smt.proving.kernel import Kernel, Refute, Theorem, conjuncts
 from mmaproof.smt.solving.prove import violation_of

@@ -46,9 +46,9 @@ from mmaproof.designs.arithmetic import steps_of_chain
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.steps import Guarantee, Step
-from mmaproof.smt.algebra.magnitudes import with_top_exponent
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.algebra.words import with_top_exponent
 from mmaproof.smt.proving.cuts import CutBound, CutError, CutLemma, TermShape
 from mmaproof.smt.proving.dropped_c import Dropped, KeptAtTop, KeptInOrder, without_drops
 from mmaproof.smt.proving.lemma import Input, Lemma

@@ -1,6 +1,6 @@
 """The stages of a unit, written once over the algebra; ``unit`` joins them.
 
-unpack -> terms -> align -> fused_sum -> convert are the stages; ``fused_step``, ``pairwise_step``, ``sequential_step``
+unpack -> terms -> align -> fused_sum -> convert are the stages; ``fused_step``, ``sequential_step``
 and ``integer_step`` are what steps are composed of; ``specials`` decides infinities and NaNs.
 """
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mmaproof.designs.readings import Alignment, Comparator
-from mmaproof.smt.algebra.magnitudes import nearest_rounds_up
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
+from mmaproof.smt.algebra.words import nearest_rounds_up
 from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.terms import Term
 

@@ -12,19 +12,20 @@ from dataclasses import replace
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.readings import Sticky
-from mmaproof.designs.steps import FusedStep, JoinedRoundedDown
+from mmaproof.designs.steps import FusedStep, JoinedRoundedDown, PairwiseStep
 from mmaproof.designs.steps.aligned import PartialProducts, ScaledGroups
-from mmaproof.smt.algebra.magnitudes import with_top_exponent
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.algebra.signals import Signal, SignalKind
+from mmaproof.smt.algebra.words import with_top_exponent
+from mmaproof.smt.semantics import ieee
 from mmaproof.smt.semantics.align import align, largest_exponent, loses_bits
 from mmaproof.smt.semantics.convert import Rules, convert
 from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.datapath import StepPath
 from mmaproof.smt.semantics.fused_sum import FusedSum, fused_sum
-from mmaproof.smt.semantics.labels import Addend, Label, Partial
+from mmaproof.smt.semantics.labels import Addend, Label, Partial, RoundedSum
 from mmaproof.smt.semantics.signals import StepSignals
-from mmaproof.smt.semantics.specials import choose_special, special_result
+from mmaproof.smt.semantics.specials import choose_special, sign_of_zero_sum, special_result
 from mmaproof.smt.semantics.terms import (
     Factors,
     Term,
@@ -34,8 +35,7 @@ from mmaproof.smt.semantics.terms import (
     product_term,
     scaled_term,
 )
-from mmaproof.smt.semantics.unpack import Unpacked
-from mmaproof.smt.semantics.zero_sums import sign_of_zero_sum
+from mmaproof.smt.semantics.unpack import Unpacked, unpack
 
 _EXPONENT_OF_SPECIALS = -1
 """What an infinity and NaN read where c is dropped for its exponent: frexp of C and PyTorch gives 0, for [1/2, 1)."""
@@ -174,3 +174,28 @@ def _round_down_again(total: FusedSum[D, T], late_bits: int, e_min: int) -> tupl
     down = ite(above < 0, -above, 0).narrow_to_unsigned(above.width)
     kept = value.drop_low(max(top.width - 1 - late_bits, 0)).shift_right(down)
     return kept, ite(above < 0, e_min, exponent), late_bits
+
+
+def pairwise_step(
+    design: Design,
+    step: PairwiseStep,
+    algebra: Algebra[D, T],
+    path: StepPath,
+    products: Sequence[Factors[D, T]],
+    c: Unpacked[D, T],
+) -> StepSignals[D, T]:
+    """Return the signals of one step: products, then sums of neighbours, then the sum with ``c``."""
+    fmt, nan_code = design.d_format, step.nan_code
+    rules = Rules.of_operation(step)
+    level = [ieee.multiply(algebra, rules, nan_code, x, step.zero_product_sign) for x in products]
+    parts: list[tuple[Label, ...]] = [(label,) for label in path.terms]
+    rounded: list[tuple[Label, Word[D]]] = list(zip(path.terms, level, strict=True))
+    while len(level) > 1:
+        read = [unpack(algebra, fmt, x) for x in level]
+        pairs = range(0, len(level), 2)
+        level = [ieee.add(algebra, rules, nan_code, read[i], read[i + 1]) for i in pairs]
+        parts = [parts[i] + parts[i + 1] for i in pairs]
+        rounded += zip(map(RoundedSum, parts), level, strict=True)
+    d = ieee.add(algebra, rules, nan_code, c, unpack(algebra, fmt, level[0]))
+    special = special_result(algebra, products, (c,))
+    return StepSignals(path, (), tuple(rounded), d, algebra.truth(False), special, d)

@@ -16,7 +16,7 @@ from mmaproof.designs.conversions import Beyond, OutOfRange
 from mmaproof.designs.formats import Format
 from mmaproof.designs.readings import Alignment, FlushedSign, NanCode, ZeroProductSign
 from mmaproof.designs.steps.step import RoundedStep, Step
-from mmaproof.smt.algebra import magnitudes
+from mmaproof.smt.algebra import words
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.semantics.convert import Rules, convert
 from mmaproof.smt.semantics.cut import Cut
@@ -69,7 +69,7 @@ def finite_product(
     algebra: Algebra[D, T], rules: Rules, x: Factors[D, T], zero_sign: ZeroProductSign = ZeroProductSign.IEEE
 ) -> Word[D]:
     """Return the same product of two finite elements."""
-    significand, exponent = magnitudes.normalised(x.a.significand * x.b.significand, x.a.exponent + x.b.exponent)
+    significand, exponent = words.normalised(x.a.significand * x.b.significand, x.a.exponent + x.b.exponent)
     fraction_bits = x.a.fraction_bits + x.b.fraction_bits
     negative = product_sign(x)
     total = significand.negated_where(negative)

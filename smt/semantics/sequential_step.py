@@ -14,17 +14,16 @@ from typing import Any, Generic, assert_never
 from mmaproof.designs.design import Design
 from mmaproof.designs.readings import First, Normalises, Truncates
 from mmaproof.designs.steps import SequentialStep, Step
-from mmaproof.smt.algebra.magnitudes import with_top_exponent
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
+from mmaproof.smt.algebra.words import with_top_exponent
 from mmaproof.smt.semantics.align import largest_exponent
 from mmaproof.smt.semantics.convert import Rules, convert
 from mmaproof.smt.semantics.datapath import StepPath
 from mmaproof.smt.semantics.labels import Addend
 from mmaproof.smt.semantics.signals import StepSignals
-from mmaproof.smt.semantics.specials import choose_special, special_result
+from mmaproof.smt.semantics.specials import choose_special, sign_of_zero_sum, special_result
 from mmaproof.smt.semantics.terms import Factors, Term, accumulator_term, product_term
 from mmaproof.smt.semantics.unpack import Unpacked
-from mmaproof.smt.semantics.zero_sums import sign_of_zero_sum
 
 GUARD_BITS = 3
 """Bits below F at which an addend is jammed: truncating the sum at F sees it as the exact one (see ``add``)."""

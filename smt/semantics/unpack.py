@@ -7,7 +7,7 @@ from typing import Generic
 
 from mmaproof.designs.formats import Format, Specials
 from mmaproof.designs.readings import FlushedSign
-from mmaproof.smt.algebra import magnitudes
+from mmaproof.smt.algebra import words
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.algebra.signals import Signal, SignalKind
 
@@ -168,5 +168,5 @@ def widen(algebra: Algebra[D, T], fmt: Format, target: Format, x: Unpacked[D, T]
 
 def normalised(algebra: Algebra[D, T], x: Unpacked[D, T]) -> Unpacked[D, T]:
     """Return ``x`` with subnormal significands shifted up and their exponents below e_min."""
-    significand, exponent = magnitudes.normalised(x.significand, x.exponent)
+    significand, exponent = words.normalised(x.significand, x.exponent)
     return replace(x, significand=significand, exponent=exponent, subnormal=algebra.truth(False))

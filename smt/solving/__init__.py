@@ -1,7 +1,7 @@
 """Solvers and their replies: queries, limits, processes and verdicts.
 
 ``prove.prove`` decides a claim. ``solving.Solving`` answers one query: solvers race for it (``portfolio``), another
-solver confirms the reply (``certify``), or a file holds it (``store``). ``backends`` knows the solvers. ``limits``
+solver confirms the reply, or a file holds it (``store``). ``backends`` knows the solvers. ``limits``
 reads time and memory limits. ``smtlib`` writes a query for people.
 
 No other folder imports a solver, and this one knows nothing about designs. This module imports nothing, because every

@@ -166,7 +166,7 @@ class KeptProcess:
             os.set_blocking(pipe, False)
         self._numbers = count(1)
         self.worked: Clock = lambda: 0.0
-        """the seconds that it computed for the query asked last"""
+        """the seconds that it computed for the present query: who asks it starts the clock"""
 
     @property
     def process_number(self) -> int:
@@ -193,7 +193,7 @@ class KeptProcess:
         A line comes without its number, as what a process writes that ends with it. A line with another number is
         changed so that it is not a reply. Without a line this is how the process ended.
         """
-        self.worked, ends = clock_of(self.process_number), limits.begun_with(seconds)
+        ends = limits.begun_with(seconds)
         number = next(self._numbers)
         cpu_seconds = math.ceil(limits.seconds) + SPARE_CPU_SECONDS
         unsent = memoryview(Header(number, len(text), limits.memory_bytes, cpu_seconds).bytes + text)

@@ -6,7 +6,7 @@ from typing import Protocol, assert_never
 from pysmt.environment import Environment
 from pysmt.fnode import FNode
 
-from mmaproof.smt.environment import default_environment
+from mmaproof.smt.algebra.terms import default_environment
 from mmaproof.smt.solving.errors import WitnessDoesNotReplay
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.query import Query

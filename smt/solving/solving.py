@@ -1,24 +1,81 @@
-"""How queries are answered: by which solver or solvers, with which certificate, and from which store."""
+"""How queries are answered: by which solver or solvers, with which certificate, and from which store.
+
+Certification: a reply that a query is unsatisfiable counts only after another solver or a proof confirmed it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 from pathlib import Path
-from typing import Self
+from typing import Self, assert_never
 
 from pysmt.fnode import FNode
 
-from mmaproof.smt.environment import default_environment
-from mmaproof.smt.solving.backends import DEFAULT_SOLVER, require_solver
-from mmaproof.smt.solving.certify import Certify, certified, certifiers, confirmation
-from mmaproof.smt.solving.errors import UnsupportedFormulaError
+from mmaproof.smt.algebra.terms import default_environment
+from mmaproof.smt.solving.backends import BACKENDS, DEFAULT_SOLVER, require_solver
+from mmaproof.smt.solving.errors import SolverNotInstalledError, UnsupportedFormulaError
 from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.portfolio import Race, Rival, racers, require_agreement, run_beside
+from mmaproof.smt.solving.portfolio import COMMANDS, Attempt, Race, Rival, racers, require_agreement, run_beside
 from mmaproof.smt.solving.query import Query
+from mmaproof.smt.solving.refuting import certify_by_proof, require_prover
 from mmaproof.smt.solving.store import Store
-from mmaproof.smt.solving.verdict import Outcome, Reply
+from mmaproof.smt.solving.verdict import Outcome, Reply, SolverIdentity
 from mmaproof.smt.solving.work import add_work, worked
+
+
+class Certify(Enum):
+    """What confirms that a query is unsatisfiable."""
+
+    SOLVER = "solver"
+    """A second, different solver confirms it."""
+    PROOF = "proof"
+    """A SAT solver writes a proof, and a checker accepts it."""
+
+
+def certifiers(first: str, certify: Certify) -> tuple[SolverIdentity, ...]:
+    """Return the solvers or the checker that can confirm a reply of the solver ``first``. The first one is asked.
+
+    Raises ``SolverNotInstalledError`` if there is none.
+    """
+    match certify:
+        case Certify.PROOF:
+            return (require_prover(),)
+        case Certify.SOLVER:
+            others = racers(first, len(BACKENDS))[1:]
+            if not others:
+                raise SolverNotInstalledError(
+                    f"no solver besides {first} is installed to certify what it says: pip install cvc5"
+                )
+            return others
+        case _:
+            assert_never(certify)
+
+
+def confirmation(query: Query, first: str, certify: Certify, limits: Limits) -> Reply:
+    """Return the reply of the solver or checker that is to confirm what the solver ``first`` says of the query."""
+    match certify:
+        case Certify.PROOF:
+            return certify_by_proof(query, limits)
+        case Certify.SOLVER:
+            second = certifiers(first, certify)[0]
+            return Attempt(query, second, limits, limits.seconds, COMMANDS[second.name]).answer()
+        case _:
+            assert_never(certify)
+
+
+def certified(query: Query, answer: Reply, second: Reply) -> Reply:
+    """Return the unsat ``answer`` with its certificate, or UNKNOWN if ``second`` is unknown.
+
+    Raises ``SolversDisagree`` if ``second`` is sat.
+    """
+    require_agreement(query, [answer, second])
+    if second.outcome is Outcome.UNSAT:
+        return replace(answer, certified_by=second.solver, certificate=second.certificate)
+    cause, _, detail = str(second.reason).partition(": ")
+    reason = f"{cause}: not certified by {second.solver}: {detail}"
+    return Reply(Outcome.UNKNOWN, answer.solver, answer.seconds, reason=reason)
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,9 +45,8 @@ if TYPE_CHECKING:
     from mmaproof.rtl.unit import RtlUnit
     from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
     from mmaproof.smt.open_points import OpenPoints, open_points
-    from mmaproof.smt.solving.certify import Certify
     from mmaproof.smt.solving.limits import Limits
-    from mmaproof.smt.solving.solving import Solving
+    from mmaproof.smt.solving.solving import Certify, Solving
     from mmaproof.smt.trace import evaluate, trace
     from mmaproof.verification.check import Check, check
     from mmaproof.verification.compare import Comparison, compare
@@ -63,7 +62,7 @@ _HOME = {
     "Algorithm": "gemm.programs.algorithm",
     "BatchCheck": "hardware_replay.batches",
     "Budget": "verification.search",
-    "Certify": "smt.solving.certify",
+    "Certify": "smt.solving.solving",
     "Check": "verification.check",
     "Comparison": "verification.compare",
     "Design": "designs.design",

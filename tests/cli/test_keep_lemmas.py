@@ -3,8 +3,8 @@
 import pytest
 from support.fake_solvers import HANGS
 
-from mmaproof.smt.solving.attempt import COMMANDS
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
+from mmaproof.smt.solving.portfolio import COMMANDS
 
 SAME = ("volta/f32.f16.f16.f32", "volta/f32.f16.f16.f32@adder=carry-save")
 

@@ -7,7 +7,7 @@ import pytest
 from support.commands import only_json
 
 from mmaproof.gemm.programs import KEYS, read_plan
-from mmaproof.gemm.programs.presets import load_presets, load_selections
+from mmaproof.gemm.programs.spelling import load_presets, load_selections
 
 V = "volta/f32.f16.f16.f32"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mmaproof.cli.renamed import GONE, RENAMED, renamed
+from mmaproof.cli.main import GONE, RENAMED, renamed
 
 TODAY = {
     "designs --json": "list --json",

@@ -8,10 +8,9 @@ from support.fake_solvers import says
 
 from mmaproof.cli import main as command_line
 from mmaproof.generators.disputes import Dispute
-from mmaproof.smt.solving.attempt import COMMANDS
 from mmaproof.smt.solving.backends import require_solver
-from mmaproof.smt.solving.certify import Certify
-from mmaproof.smt.solving.solving import Solving
+from mmaproof.smt.solving.portfolio import COMMANDS
+from mmaproof.smt.solving.solving import Certify, Solving
 from mmaproof.smt.solving.store import Store
 from mmaproof.smt.solving.verdict import Status
 

@@ -8,11 +8,10 @@ import pytest
 from support.sampling import covering
 
 from mmaproof.designs.catalogue import find_design, load_catalogue
-from mmaproof.designs.design import DISCLOSED
+from mmaproof.designs.design import DISCLOSED, Level
 from mmaproof.designs.disclosure import disclose, read_disclosure
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError
-from mmaproof.designs.evidence import Level
 from mmaproof.designs.levels import levels_of
 from mmaproof.smt.evaluate import evaluate
 

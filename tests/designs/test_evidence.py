@@ -3,8 +3,8 @@
 import pytest
 
 from mmaproof.designs.catalogue import find_design, load_catalogue, read_catalogue
+from mmaproof.designs.design import Evidence, Level
 from mmaproof.designs.errors import CatalogueError, DesignError
-from mmaproof.designs.evidence import Evidence, Level
 from mmaproof.designs.levels import STRUCTURE, RecordedRow, levels_of, load_recorded, parse_recorded
 from mmaproof.designs.profiles import load_disputes
 

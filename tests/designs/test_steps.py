@@ -10,11 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mmaproof.designs.catalogue import find_design, load_catalogue
-from mmaproof.designs.chain import Chain
 from mmaproof.designs.errors import DesignError
-from mmaproof.designs.k_order import KOrder
-from mmaproof.designs.parameters import DEFINITIONS, complete_settings, compose, settings_of
-from mmaproof.designs.readings import ChainInfinity, FlushedSign, Join, Summation
+from mmaproof.designs.parameters import DEFINITIONS, Chain, complete_settings, compose, settings_of
+from mmaproof.designs.readings import ChainInfinity, FlushedSign, Join, KOrder, Summation
 from mmaproof.designs.steps import (
     STEPS,
     FusedStep,

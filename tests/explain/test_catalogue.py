@@ -13,8 +13,7 @@ from mmaproof.designs.readings import Alignment
 from mmaproof.designs.steps import LanesStep, PairwiseStep
 from mmaproof.explain import explain
 from mmaproof.explain.blocks import Block, RowKind
-from mmaproof.explain.steps import Step
-from mmaproof.explain.sums import Sum
+from mmaproof.explain.steps import Step, Sum
 from mmaproof.explain.words import products_of
 from mmaproof.smt.semantics.labels import Group, Product
 from mmaproof.smt.trace import trace

@@ -8,7 +8,7 @@ from support.pictures import FP64, HOPPER8, SAMPLE, VOLTA, blocks, draw, value
 from mmaproof.designs.element import Operands
 from mmaproof.explain import explain
 from mmaproof.explain.blocks import RowKind
-from mmaproof.explain.layout import Fold, Mark, columns, fit
+from mmaproof.explain.lines import Fold, Mark, columns, fit
 
 
 @pytest.mark.middle

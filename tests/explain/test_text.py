@@ -11,8 +11,7 @@ from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import OperandError
 from mmaproof.explain import explain
 from mmaproof.explain.blocks import Row, RowKind
-from mmaproof.explain.layout import Layout, Mark, fit
-from mmaproof.explain.lines import UNICODE, block_lines, plain
+from mmaproof.explain.lines import UNICODE, Layout, Mark, block_lines, fit, plain
 
 
 def test_equation_10_volta_against_turing() -> None:

@@ -6,7 +6,7 @@ import pytest
 from support.pictures import value
 
 from mmaproof.designs.formats import FORMATS
-from mmaproof.explain.sums import Running
+from mmaproof.explain.steps import Running
 from mmaproof.explain.values import exact, listed, magnitude, names, pattern_value, top_weight
 from mmaproof.smt.semantics.labels import Addend, Group, Partial, Product
 

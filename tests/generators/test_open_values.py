@@ -7,7 +7,7 @@ import pytest
 
 from mmaproof.designs.arithmetic import differing_parameters
 from mmaproof.designs.catalogue import find_design, load_catalogue
-from mmaproof.designs.evidence import Level
+from mmaproof.designs.design import Level
 from mmaproof.designs.levels import RecordedRow, load_recorded
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.generators import open_values

@@ -12,7 +12,7 @@ import pytest
 from support.sources import ROOT, production_files
 
 from mmaproof.designs import readings
-from mmaproof.designs.chain import Chain
+from mmaproof.designs.parameters import Chain
 from mmaproof.designs.steps import STEPS
 from mmaproof.designs.steps.record import Record
 
@@ -39,7 +39,7 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
         },
         _DRAWN,
     ),
-    "explain/list_blocks.py": (
+    "explain/fused_blocks.py": (
         {"First", "IntegerOverflow", "IntegerStep", "InterleavedStep", "Normalises", "PairwiseStep", "SequentialStep"}
         | {"Truncates", "ZeroProductSign"},
         _DRAWN,

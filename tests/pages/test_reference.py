@@ -11,7 +11,7 @@ from mmaproof.designs.parameters import DEFINITIONS
 from mmaproof.designs.readings import ZeroC
 from mmaproof.gemm.programs import KEYS
 from mmaproof.gemm.programs.algorithms import ALGORITHMS
-from mmaproof.gemm.programs.presets import load_presets
+from mmaproof.gemm.programs.spelling import load_presets
 from mmaproof.pages import commands, definitions, python
 from mmaproof.pages.markdown import Page, escaped, fenced, slug, table
 from mmaproof.properties.library import PROPERTIES

@@ -9,10 +9,10 @@ from support.rtl_units import COMBINATIONAL, write_unit
 
 from mmaproof.designs.arithmetic import same_arithmetic
 from mmaproof.designs.catalogue import find_design, load_catalogue
-from mmaproof.designs.chain import Chain
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
-from mmaproof.designs.k_order import KOrder
+from mmaproof.designs.parameters import Chain
+from mmaproof.designs.readings import KOrder
 from mmaproof.designs.steps import FusedStep
 from mmaproof.designs.steps.aligned import SingleProducts
 from mmaproof.properties.equivalence import Equivalence

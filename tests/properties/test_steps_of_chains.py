@@ -13,15 +13,14 @@ from mmaproof.designs.arithmetic import repeats_one_step, steps_of_chain
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import FORMATS
-from mmaproof.designs.k_order import KOrder
+from mmaproof.designs.readings import KOrder
 from mmaproof.designs.signature import Signature
 from mmaproof.gemm.answers.unit_slices import exact_sums, value_of
 from mmaproof.gemm.kernels import rivals
 from mmaproof.gemm.kernels.schedule_tree import are_same
 from mmaproof.gemm.programs import Plan, read_plan
 from mmaproof.gemm.programs.normal_form import takes_any_order
-from mmaproof.gemm.questions.minus_zero import never_minus_zero
-from mmaproof.gemm.questions.plan_equivalence import PlanEquivalence
+from mmaproof.gemm.questions.plan_equivalence import PlanEquivalence, never_minus_zero
 from mmaproof.properties.library import find_property
 from mmaproof.properties.run_question import Scope
 from mmaproof.properties.same_alignment import alignment_lemmas

@@ -14,9 +14,8 @@ from mmaproof.designs.design import Design
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.rtl import read_unit
 from mmaproof.smt.proving.exhaustion import small_ones_first
-from mmaproof.smt.solving.certify import Certify
 from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.solving import Solving
+from mmaproof.smt.solving.solving import Certify, Solving
 from mmaproof.verification.compare import Comparison, compare
 from mmaproof.verification.netlists import by_nets
 

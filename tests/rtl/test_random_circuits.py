@@ -11,7 +11,7 @@ from support.random_circuits import KINDS, RandomCircuit, random_circuit, with_y
 
 from mmaproof.designs.circuit import Cell
 from mmaproof.smt.algebra.integers import IntegerAlgebra
-from mmaproof.smt.semantics import cell_shifts, cells, wire_words
+from mmaproof.smt.semantics import cells, wires
 from mmaproof.smt.semantics.cells import RULES, Outputs, Rule
 from mmaproof.smt.semantics.wires import ONE, ZERO, Places, extended
 from mmaproof.smt.solving.limits import Limits
@@ -161,21 +161,21 @@ def _late(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 FUNCTION_MUTANTS: dict[str, tuple[Any, str, Any]] = {
-    "a shift by a constant goes one place too far": (cell_shifts, "_moved_up", _late(cell_shifts._moved_up)),
+    "a shift by a constant goes one place too far": (cells, "_moved_up", _late(cells._moved_up)),
     "a shift down brings in ones": (
-        cell_shifts,
+        cells,
         "_moved_down",
         lambda a, by, filler: a[by:] + [ONE] * min(by, len(a)),
     ),
     "the sign is not extended": (cells, "extended", _zero_extended),
-    "the sign of what is shifted is not extended": (cell_shifts, "extended", _zero_extended),
+    "the sign of what is shifted is not extended": (cells, "extended", _zero_extended),
     "a choice takes the other value": (
         cells,
         "choice",
-        lambda w, select, a, b: wire_words.choice(w, select, b, a),
+        lambda w, select, a, b: wires.choice(w, select, b, a),
     ),
-    "any bit of the lower ones": (cells, "any_bit", lambda w, x: wire_words.any_bit(w, x[:-1] or x)),
-    "a carry that is lost": (cells, "total", lambda w, a, b, carry=ZERO: wire_words.total(w, a, b)),
+    "any bit of the lower ones": (cells, "any_bit", lambda w, x: wires.any_bit(w, x[:-1] or x)),
+    "a carry that is lost": (cells, "total", lambda w, a, b, carry=ZERO: wires.total(w, a, b)),
 }
 
 

@@ -17,12 +17,12 @@ from support.in_this_process import InAnyEnvironment, InThisProcess
 from support.small_designs import all_operands, differences, random_pair, use_small_formats
 from support.written_netlists import Writer, changed, netlist_of, of_circuit
 
-from mmaproof.designs.chain import Chain
 from mmaproof.designs.circuit import Bits, Cell, Circuit
 from mmaproof.designs.conversions import RHO, Conversion, Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import Format, Specials
+from mmaproof.designs.parameters import Chain
 from mmaproof.designs.readings import IntegerOverflow
 from mmaproof.designs.signature import Signature
 from mmaproof.designs.steps import IntegerStep

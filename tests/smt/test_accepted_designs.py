@@ -7,8 +7,8 @@ from mmaproof.designs.conversions import RHO
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import FORMATS
-from mmaproof.designs.k_order import KOrder
 from mmaproof.designs.parameters import DEFINITIONS, compose
+from mmaproof.designs.readings import KOrder
 from mmaproof.designs.signature import Signature
 from mmaproof.designs.steps.record import IntegerRange
 from mmaproof.smt.evaluate import evaluate_batch

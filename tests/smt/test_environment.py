@@ -12,8 +12,7 @@ import mmaproof
 from mmaproof.designs.catalogue import find_design
 from mmaproof.properties.library.order import OrderIndependence
 from mmaproof.properties.run_question import Scope
-from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.environment import default_environment
+from mmaproof.smt.algebra.terms import TermAlgebra, default_environment
 from mmaproof.smt.proving.laws import LawfulTerms
 from mmaproof.smt.proving.lemma import Formula
 from mmaproof.smt.proving.samples import Samples
@@ -117,4 +116,4 @@ def test_one_place_fetches_the_environment_of_pysmt():
             text = path.read_text(encoding="utf-8")
             if fetches.search(text) or methods.search(re.sub(r"environment\.\w+\.\w+\(", "", text)):
                 found.add(f"{folder.name}/{path.relative_to(folder.resolve()).as_posix()}")
-    assert found == {"smt/environment.py"}
+    assert found == {"smt/algebra/terms.py"}

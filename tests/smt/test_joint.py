@@ -11,10 +11,9 @@ from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.generators.identify.behaviour import Behaviour
 from mmaproof.generators.identify.space import Interface, default_axes, variants
-from mmaproof.smt import arrays
-from mmaproof.smt.arrays import SharedBatch, evaluate_on_arrays
+from mmaproof.smt import evaluate
 from mmaproof.smt.backends import Backend
-from mmaproof.smt.evaluate import evaluate_batch
+from mmaproof.smt.evaluate import SharedBatch, evaluate_batch, evaluate_on_arrays
 from mmaproof.smt.joint import JointDesigns
 from mmaproof.smt.semantics import unit
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
@@ -90,7 +89,7 @@ def test_shared_rows_are_read_once(monkeypatch):
 
 
 def test_more_rows_than_are_shared_at_once(monkeypatch):
-    monkeypatch.setattr(arrays, "CHUNK_ROWS", 16)
+    monkeypatch.setattr(evaluate, "CHUNK_ROWS", 16)
     design = readers()[0]
     rows = rows_for(design, 5)
     np.testing.assert_array_equal(evaluate_on_arrays(design, SharedBatch.of(rows)), evaluate_on_arrays(design, rows))

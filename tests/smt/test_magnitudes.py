@@ -11,9 +11,9 @@ from pysmt.environment import Environment
 
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.integers import IntegerAlgebra
-from mmaproof.smt.algebra.magnitudes import nearest_rounds_up, normalised, with_top_exponent
 from mmaproof.smt.algebra.protocol import Word
 from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.algebra.words import nearest_rounds_up, normalised, with_top_exponent
 
 INTEGERS, ARRAYS = IntegerAlgebra(), ArrayAlgebra()
 

@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from mmaproof.smt.algebra.node_arrays import run_on_arrays
 from mmaproof.smt.algebra.nodes import COMPARISONS, LANES, SHIFTS, Graph, Op, UndefinedOperationError, mask, run
+from mmaproof.smt.joint import run_on_arrays
 
 TYPES = {1: np.uint8, 32: np.uint32, 64: np.uint64, 128: object}
 BINARY = [

@@ -9,7 +9,7 @@ import mmaproof
 from mmaproof import Operands, dot, evaluate, find_design, matmul, open_points
 from mmaproof.designs import open_points as readings
 from mmaproof.designs.catalogue import load_catalogue
-from mmaproof.designs.evidence import Level
+from mmaproof.designs.design import Level
 from mmaproof.designs.levels import levels_of, load_recorded
 from mmaproof.designs.open_points import open_readings
 from mmaproof.designs.operands import OperandBatch

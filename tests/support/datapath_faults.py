@@ -37,7 +37,7 @@ class Finder:
 if old:
     sys.meta_path.insert(0, Finder)
 from mmaproof.designs.catalogue import find_design
-from mmaproof.smt.arrays import evaluate_on_arrays
+from mmaproof.smt.evaluate import evaluate_on_arrays
 
 found = {name: evaluate_on_arrays(find_design(name), batch) for name, batch in batches.items()}
 assert not old or changed in sys.modules

@@ -9,9 +9,9 @@ from unittest.mock import patch
 
 from pysmt.fnode import FNode
 
-from mmaproof.smt.solving.attempt import COMMANDS, WORKER
 from mmaproof.smt.solving.kept import Kept, end_idle_processes
 from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.portfolio import COMMANDS, WORKER
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Reply
 

@@ -11,7 +11,7 @@ from pysmt.exceptions import SolverReturnedUnknownResultError
 from pysmt.fnode import FNode
 from pysmt.logics import QF_BV
 
-from mmaproof.smt.environment import default_environment
+from mmaproof.smt.algebra.terms import default_environment
 from mmaproof.smt.solving.backends import require_solver
 from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
 from mmaproof.smt.solving.portfolio import Rival

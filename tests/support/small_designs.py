@@ -13,10 +13,9 @@ from mmaproof.designs.conversions import RHO, Conversion, Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import FORMATS, Format, Specials
-from mmaproof.designs.k_order import KOrder
 from mmaproof.designs.operands import OperandBatch, pattern_dtype
 from mmaproof.designs.parameters import DEFINITIONS, complete_settings, compose, format_settings
-from mmaproof.designs.readings import IntegerOverflow, ZeroGroup
+from mmaproof.designs.readings import IntegerOverflow, KOrder, ZeroGroup
 from mmaproof.designs.signature import Signature
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import parse_precondition

@@ -11,10 +11,9 @@ from reference.designs import reference_result
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.conversions import RHO
 from mmaproof.designs.design import Design
-from mmaproof.designs.k_order import KOrder
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.designs.parameters import DEFINITIONS, complete_settings, compose
-from mmaproof.designs.readings import Alignment
+from mmaproof.designs.readings import Alignment, KOrder
 from mmaproof.designs.steps.record import IntegerRange
 from mmaproof.smt.backends import Backend
 from mmaproof.smt.evaluate import evaluate_batch

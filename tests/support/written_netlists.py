@@ -10,10 +10,10 @@ from pysmt import operators as op
 from pysmt.environment import Environment
 from pysmt.fnode import FNode
 
-from mmaproof.designs.chain import Chain
 from mmaproof.designs.circuit import Bit, Bits, Cell, Circuit
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
+from mmaproof.designs.parameters import Chain
 from mmaproof.designs.steps import NetlistStep
 from mmaproof.smt.algebra.protocol import Word
 from mmaproof.smt.algebra.terms import TermAlgebra

@@ -12,9 +12,9 @@ from mmaproof.designs.errors import DesignError
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import parse_precondition
 from mmaproof.smt.proving.decide import decide
-from mmaproof.smt.solving.attempt import COMMANDS
 from mmaproof.smt.solving.errors import UnknownSolverError, WitnessDoesNotReplay
 from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.portfolio import COMMANDS
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.verification.compare import DEFAULT_BUDGET, compare

@@ -12,7 +12,7 @@ from mmaproof.properties.preconditions import parse_precondition
 from mmaproof.properties.question import Question
 from mmaproof.smt.algebra.code import TooWideError
 from mmaproof.smt.algebra.nodes import Op
-from mmaproof.smt.native import llvm, paying
+from mmaproof.smt.native import lowering, paying
 from mmaproof.smt.native.checked import MiscompiledError
 from mmaproof.verification import strategies
 from mmaproof.verification.check import check
@@ -113,6 +113,6 @@ def test_no_machine_code_where_another_backend_is_wanted(monkeypatch, backend):
 
 def test_a_claim_that_is_compiled_wrongly_is_found_before_it_is_used(monkeypatch):
     question = Equivalence(VOLTA, VOLTA.change(fraction_bits=20))
-    monkeypatch.setitem(llvm._COMPARED, Op.EQUAL, "ne")
+    monkeypatch.setitem(lowering._COMPARED, Op.EQUAL, "ne")
     with pytest.raises(MiscompiledError, match="Equivalence"):
         question.compiled(question.lowered())

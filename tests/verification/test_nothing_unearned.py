@@ -26,8 +26,8 @@ from mmaproof.properties.library.special_case import CaseFirst
 from mmaproof.properties.preconditions import parse_precondition
 from mmaproof.properties.property import Joined, LemmaVerdict, QuestionVerdict
 from mmaproof.properties.run_question import Scope
-from mmaproof.smt.solving.attempt import COMMANDS
 from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.portfolio import COMMANDS
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Cause, Outcome, Reply, SolverIdentity, Status, Verdict, combine
 from mmaproof.verification import strategies

@@ -11,9 +11,8 @@ from support.deciding import proof_if
 from mmaproof.designs.catalogue import find_design
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.property import Joined, LemmaVerdict, QuestionVerdict
-from mmaproof.smt.solving.certify import Certify
 from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.solving import Solving
+from mmaproof.smt.solving.solving import Certify, Solving
 from mmaproof.smt.solving.store import Store
 from mmaproof.smt.solving.verdict import SolverIdentity, Status
 from mmaproof.verification import stored, strategies

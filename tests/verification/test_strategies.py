@@ -17,13 +17,12 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import parse_precondition
 from mmaproof.properties.property import Joined, LemmaVerdict, QuestionVerdict
-from mmaproof.smt.solving.attempt import COMMANDS
 from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
-from mmaproof.smt.solving.portfolio import Overtaken
+from mmaproof.smt.solving.portfolio import COMMANDS, Overtaken
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Outcome, Status, Verdict
 from mmaproof.smt.solving.work import worked
-from mmaproof.verification import strategies
+from mmaproof.verification import netlists, strategies
 from mmaproof.verification.distributions import draw
 from mmaproof.verification.means import Means
 from mmaproof.verification.search import Budget
@@ -168,7 +167,7 @@ def test_nets_prove_what_was_proved_net_by_net(monkeypatch, proved):
     found = LemmaVerdict(Status.PROVED, 0.0, name="a lemma")
     proof = SimpleNamespace(proved=proved, lemmas=[lemma], seconds=0.0, lead=None, theorem=None)
     monkeypatch.setattr(strategies, "netlist_and_model", lambda _: question.designs)
-    monkeypatch.setattr(strategies, "by_nets", lambda *_: proof)
+    monkeypatch.setattr(netlists, "by_nets", lambda *_: proof)
     monkeypatch.setattr(strategies, "lemma_verdict", lambda _: found)
     monkeypatch.setattr(strategies, "proved_of", lambda _: (found,))
     answer = strategies.nets(Scripted(question, Status.PROVED))

@@ -22,8 +22,7 @@ from mmaproof.gemm.kernels.asked import Asked, DiffersEachTime
 from mmaproof.gemm.kernels.grow import grow
 from mmaproof.gemm.kernels.masks import Magnitudes, Masks, NotMasked
 from mmaproof.gemm.kernels.schedule_tree import instruction_trees, tree_of_call
-from mmaproof.gemm.kernels.tree import Tree, add
-from mmaproof.gemm.kernels.tree_text import text_of
+from mmaproof.gemm.kernels.tree import Tree, add, text_of
 from mmaproof.hardware_replay.emulation import matmul
 from mmaproof.hardware_replay.matrix_target import Product
 

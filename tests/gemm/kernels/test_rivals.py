@@ -17,7 +17,7 @@ from mmaproof.gemm.kernels.rivals import Verdict, everywhere, rival
 from mmaproof.gemm.kernels.schedule_tree import are_same
 from mmaproof.gemm.programs import read_plan
 from mmaproof.gemm.programs.evaluate import multiply_plan
-from mmaproof.gemm.questions.minus_zero import never_minus_zero
+from mmaproof.gemm.questions.plan_equivalence import never_minus_zero
 from mmaproof.hardware_replay.matrix_target import Product
 from mmaproof.smt.trace import evaluate
 

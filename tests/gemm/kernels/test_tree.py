@@ -4,8 +4,7 @@ import pytest
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.gemm.kernels.decompose import Plus, decompose, levels_of
-from mmaproof.gemm.kernels.tree import Sum, Tree, add, chain, leaves, renumbered, size
-from mmaproof.gemm.kernels.tree_text import text_of
+from mmaproof.gemm.kernels.tree import Sum, Tree, add, chain, leaves, renumbered, size, text_of
 
 
 def test_a_sum_does_not_depend_on_the_order_of_its_terms() -> None:

@@ -16,7 +16,7 @@ from mmaproof.gemm.tolerances import bound as bounds
 from mmaproof.gemm.tolerances.given import Given, Side
 from mmaproof.gemm.tolerances.tolerance import Tolerance
 from mmaproof.properties.step_loss import loss_of, why_no_loss
-from mmaproof.smt.arrays import evaluate_on_arrays
+from mmaproof.smt.evaluate import evaluate_on_arrays
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 
 UNITS = {

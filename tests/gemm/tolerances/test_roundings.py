@@ -13,7 +13,7 @@ from mmaproof.gemm.programs.numbers import Number, Span
 from mmaproof.gemm.tolerances import walk
 from mmaproof.gemm.tolerances.tolerance import tolerance
 from mmaproof.gemm.tolerances.walk import Enclosed, _rounded
-from mmaproof.smt.arrays import ARRAYS
+from mmaproof.smt.evaluate import ARRAYS
 
 TARGETS = ("e4m3", "e5m2", "e2m1", "bf16", "fp16")
 

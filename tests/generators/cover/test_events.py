@@ -14,7 +14,7 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.designs.parameters import complete_settings
-from mmaproof.generators.cover import result_bins, sum_bins
+from mmaproof.generators.cover import bins
 from mmaproof.generators.cover.reach import hits_of, unasked
 from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.trace import trace
@@ -269,15 +269,15 @@ def test_only_a_register_of_stated_width_wraps():
 @pytest.mark.parametrize(
     ("module", "function", "mutant", "event"),
     [
-        (sum_bins, "is_number", lambda f: lambda algebra, x, n: f(algebra, x, n + 1), "shift"),
+        (bins, "is_number", lambda f: lambda algebra, x, n: f(algebra, x, n + 1), "shift"),
         (
-            sum_bins,
+            bins,
             "loses_bits",
             lambda f: lambda al, t, e, cut: f(al, t, e, Cut(cut.fraction_bits + 1)),
             "last kept bit",
         ),
-        (result_bins, "_ties", lambda f: lambda algebra, x, m, rho: f(algebra, x, x.magnitude, rho), "rounding"),
-        (sum_bins, "is_nonzero", lambda f: lambda algebra, x: algebra.truth(True), "last kept bit"),
+        (bins, "_ties", lambda f: lambda algebra, x, m, rho: f(algebra, x, x.magnitude, rho), "rounding"),
+        (bins, "is_nonzero", lambda f: lambda algebra, x: algebra.truth(True), "last kept bit"),
     ],
 )
 def test_a_mutant_bin_is_refuted(module, function, mutant, event, monkeypatch):

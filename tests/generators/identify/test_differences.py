@@ -11,8 +11,8 @@ from mmaproof.generators.identify import differences
 from mmaproof.generators.identify.behaviour import Behaviour
 from mmaproof.generators.identify.differences import differing, first_differences
 from mmaproof.generators.identify.space import Interface, default_axes, variants
-from mmaproof.smt.arrays import evaluate_on_arrays
 from mmaproof.smt.backends import BACKEND_VARIABLE
+from mmaproof.smt.evaluate import evaluate_on_arrays
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 
 VOLTA = find_design("volta/mma.m8n8k4.f32.f16.f16.f32")

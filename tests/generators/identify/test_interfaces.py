@@ -12,8 +12,7 @@ from mmaproof.designs.formats import FORMATS
 from mmaproof.designs.signature import Signature
 from mmaproof.generators.identify.evidence import Evidence
 from mmaproof.generators.identify.fit import known_behaviours
-from mmaproof.generators.identify.identify import Identifier
-from mmaproof.generators.identify.interfaces import fitting_interfaces
+from mmaproof.generators.identify.identify import Identifier, fitting_interfaces
 from mmaproof.generators.identify.oracle import Oracle
 from mmaproof.generators.identify.probes import first_probes
 from mmaproof.generators.identify.space import Interface, default_axes

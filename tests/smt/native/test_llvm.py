@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from mmaproof.smt.algebra.nodes import COMPARISONS, LANES, SHIFTS, Graph, Op, compute, mask
-from mmaproof.smt.native import llvm
-from mmaproof.smt.native.llvm import Writer
+from mmaproof.smt.native import lowering
+from mmaproof.smt.native.lowering import Writer
 
 compiler = pytest.importorskip("mmaproof.smt.native.compiler")
 if compiler.missing():
@@ -119,6 +119,6 @@ WRONG = {
 @pytest.mark.few(13)
 @pytest.mark.parametrize("op", WRONG)
 def test_another_instruction_is_caught(monkeypatch, op):
-    (table,) = (t for t in (llvm._BINARY, llvm._COMPARED, llvm._RESIZED, llvm._INTRINSICS) if op in t)
+    (table,) = (t for t in (lowering._BINARY, lowering._COMPARED, lowering._RESIZED, lowering._INTRINSICS) if op in t)
     monkeypatch.setitem(table, op, WRONG[op])
     assert not any(agrees(*case) for case in CASES if case[0] is op)

@@ -15,7 +15,7 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.operands import OperandBatch, pattern_dtype
 from mmaproof.smt.backends import Backend
 from mmaproof.smt.evaluate import evaluate_batch
-from mmaproof.smt.native import rows
+from mmaproof.smt.native import kernels
 from mmaproof.smt.native.checked import MiscompiledError
 from mmaproof.smt.trace import evaluate
 from mmaproof.verification.distributions import BASIC, DISTRIBUTIONS, draw
@@ -135,9 +135,9 @@ def test_operands_may_lie_anywhere_in_memory():
 
 
 def test_code_that_is_wrong_is_found_before_it_is_used(monkeypatch):
-    from mmaproof.smt.native import kernels, llvm
+    from mmaproof.smt.native import kernels, lowering
 
-    monkeypatch.setitem(llvm._INTRINSICS, llvm.Op.MAXIMUM_SIGNED, "smin")
+    monkeypatch.setitem(lowering._INTRINSICS, lowering.Op.MAXIMUM_SIGNED, "smin")
     monkeypatch.setattr(kernels, "_loaded", {})
     monkeypatch.setenv("MMAPROOF_CACHE", "")
     design = find_design(HOPPER)
@@ -176,7 +176,7 @@ def test_the_control_register_is_left_alone_without_a_multiply_add():
     from mmaproof.smt.native.lowering import lower
 
     lowered = lower(find_design(HOPPER))
-    assert "mxcsr" not in rows.rows_function(lowered.columns, [(lowered.d, 4)], 512).text
+    assert "mxcsr" not in kernels.rows_function(lowered.columns, [(lowered.d, 4)], 512).text
 
 
 def test_only_what_is_the_instruction_is_computed_by_it():

@@ -11,8 +11,7 @@ from support.integer_datapaths import ADDERS, Datapath, Netlist
 
 sys.path.insert(0, "checker")
 
-from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.environment import default_environment
+from mmaproof.smt.algebra.terms import TermAlgebra, default_environment
 from mmaproof.smt.proving.adders import prove_sums
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.refuting import NotRefutedError

@@ -12,12 +12,12 @@ from support.random_queries import multipliers, random_query
 from mmaproof.smt.proving import bit_parallel, exhaustion
 from mmaproof.smt.proving.bit_parallel import Cone, CountedGates, satisfying
 from mmaproof.smt.proving.exhaustion import decide_by_exhaustion, small_ones_first, try_all_values
-from mmaproof.smt.solving.certify import Certify
 from mmaproof.smt.solving.cnf import circuit_of
 from mmaproof.smt.solving.errors import SolversDisagree, UnsupportedFormulaError, WitnessDoesNotReplay
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.operators import BY_NAME, TRUTH, Typing
 from mmaproof.smt.solving.query import SYMBOL, Node, Query
+from mmaproof.smt.solving.solving import Certify
 from mmaproof.smt.solving.verdict import Outcome, Reply, SolverIdentity
 
 LIMITS = Limits(60, 2 << 30)

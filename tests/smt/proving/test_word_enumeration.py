@@ -14,12 +14,11 @@ from mmaproof.smt.proving import column_operators, exhaustion, word_enumeration
 from mmaproof.smt.proving.column_operators import FAST
 from mmaproof.smt.proving.exhaustion import small_ones_first, try_all_values
 from mmaproof.smt.proving.word_enumeration import _Inputs, _satisfying, enumerate_words
-from mmaproof.smt.solving.certify import Certify
 from mmaproof.smt.solving.errors import SolversDisagree, WitnessDoesNotReplay
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.operators import BY_NAME, TRUTH, Typing
 from mmaproof.smt.solving.query import SYMBOL, Node, Query
-from mmaproof.smt.solving.solving import Solving
+from mmaproof.smt.solving.solving import Certify, Solving
 from mmaproof.smt.solving.verdict import Outcome, Reply, SolverIdentity
 
 LIMITS = Limits(60, 2 << 30)

@@ -3,15 +3,15 @@
 import pytest
 from support.fake_solvers import CRASHES, HANGS, says
 
-from mmaproof.smt.solving import backends, certify
-from mmaproof.smt.solving.attempt import COMMANDS
+from mmaproof.smt.solving import backends
+from mmaproof.smt.solving import solving as answering
 from mmaproof.smt.solving.backends import BACKENDS, Availability, require_solver
-from mmaproof.smt.solving.certify import Certify
 from mmaproof.smt.solving.errors import SolverNotInstalledError, SolversDisagree
 from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.portfolio import COMMANDS
 from mmaproof.smt.solving.prove import prove
 from mmaproof.smt.solving.refuting import require_prover
-from mmaproof.smt.solving.solving import Solving
+from mmaproof.smt.solving.solving import Certify, Solving
 from mmaproof.smt.solving.verdict import Outcome, Reply, SolverIdentity, Status
 
 SECOND = {"bitwuzla": "cvc5", "cvc5": "bitwuzla", "z3": "bitwuzla"}
@@ -111,8 +111,8 @@ def test_a_proof_in_the_place_of_a_second_solver(
         asked.append((query.symbols, limits))
         return said
 
-    monkeypatch.setattr(certify, "certify_by_proof", certify_by_proof)
-    monkeypatch.setattr(certify, "require_prover", lambda: PRODUCER)
+    monkeypatch.setattr(answering, "certify_by_proof", certify_by_proof)
+    monkeypatch.setattr(answering, "require_prover", lambda: PRODUCER)
     solving = Solving(certify=Certify.PROOF, store=tmp_path / "store")
     for _ in range(2):
         answer = solving.ask(never, [], limits=limits)
@@ -145,6 +145,6 @@ def test_without_a_prover_nothing_is_certified(monkeypatch):
     def missing():
         raise SolverNotInstalledError("pip install it")
 
-    monkeypatch.setattr(certify, "require_prover", missing)
+    monkeypatch.setattr(answering, "require_prover", missing)
     with pytest.raises(SolverNotInstalledError):
         Solving.of(Solving(certify=Certify.PROOF))

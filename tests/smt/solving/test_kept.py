@@ -19,11 +19,10 @@ from support.fake_solvers import runs, solve
 from support.waiting import wait_until
 
 from mmaproof.smt.solving import kept
-from mmaproof.smt.solving.attempt import COMMANDS, WORKER
 from mmaproof.smt.solving.backends import BACKENDS
 from mmaproof.smt.solving.kept import Kept, end_idle_processes
 from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.portfolio import Race, racers
+from mmaproof.smt.solving.portfolio import COMMANDS, WORKER, Race, racers
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Outcome, Reply

@@ -14,13 +14,11 @@ from support.fake_solvers import CRASHES, EATS_MEMORY, HANGS, TALKS, fake, runni
 from support.waiting import wait_until
 
 from mmaproof.smt.solving import portfolio
-from mmaproof.smt.solving.attempt import COMMANDS
 from mmaproof.smt.solving.backends import require_solver
-from mmaproof.smt.solving.certify import Certify
 from mmaproof.smt.solving.errors import SolversDisagree, SolvingError, UnknownSolverError
 from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.portfolio import racers
-from mmaproof.smt.solving.solving import Solving
+from mmaproof.smt.solving.portfolio import COMMANDS, racers
+from mmaproof.smt.solving.solving import Certify, Solving
 from mmaproof.smt.solving.verdict import Outcome
 
 PARENT = """

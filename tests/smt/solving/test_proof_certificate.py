@@ -21,10 +21,10 @@ from mmaproof.smt.proving.decide import Statement
 from mmaproof.smt.proving.laws import LawfulTerms, lemmas_of
 from mmaproof.smt.semantics import dot_product_accumulate
 from mmaproof.smt.semantics.fused_sum import FusedSum
-from mmaproof.smt.solving.attempt import Attempt
 from mmaproof.smt.solving.errors import ProofRejectedError, SolverNotInstalledError
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.lrat import check, parse
+from mmaproof.smt.solving.portfolio import Attempt
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.refuting import certify_by_proof, require_prover
 from mmaproof.smt.solving.verdict import Outcome, Reply

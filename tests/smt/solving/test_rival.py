@@ -15,11 +15,10 @@ from support.fake_solvers import CRASHES, HANGS, fake, running_children, says
 from support.waiting import LONG, wait_until
 
 from mmaproof.smt.solving import portfolio
-from mmaproof.smt.solving.attempt import COMMANDS
 from mmaproof.smt.solving.backends import require_solver
 from mmaproof.smt.solving.errors import SolversDisagree
 from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.portfolio import Overtaken, Rival
+from mmaproof.smt.solving.portfolio import COMMANDS, Overtaken, Rival
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.store import Store

@@ -16,11 +16,11 @@ from pysmt.typing import REAL, BVType
 from support.fake_solvers import running_children, runs, solve
 from support.waiting import wait_until
 
-from mmaproof.smt.solving.attempt import WORKER
 from mmaproof.smt.solving.backends import BACKENDS
 from mmaproof.smt.solving.errors import UnknownSolverError, UnsupportedFormulaError
 from mmaproof.smt.solving.kept import Kept, end_idle_processes
 from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.portfolio import WORKER
 from mmaproof.smt.solving.verdict import Outcome, Reply
 
 

@@ -14,7 +14,7 @@ from mmaproof.gemm.programs.arithmetic import Arithmetic
 from mmaproof.gemm.programs.evaluate import trace
 from mmaproof.gemm.programs.normal_form import same_computation
 from mmaproof.gemm.programs.numbers import Number, Span
-from mmaproof.smt.arrays import ARRAYS
+from mmaproof.smt.evaluate import ARRAYS
 
 V, H = "volta/f32.f16.f16.f32", "hopper/mma.m16n8k16.f32.f16.f16.f32"
 A8, A16 = "ampere/mma.m16n8k8.f32.f16.f16.f32", "ampere/mma.m16n8k16.f32.f16.f16.f32"

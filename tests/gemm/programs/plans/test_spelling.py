@@ -9,8 +9,7 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError, InputError
 from mmaproof.designs.formats import FORMATS
 from mmaproof.gemm.programs import KEYS, Plan, read_plan
-from mmaproof.gemm.programs.presets import load_presets
-from mmaproof.gemm.programs.spelling import rounded_constants
+from mmaproof.gemm.programs.spelling import load_presets, rounded_constants
 
 WGMMA = "hopper/wgmma.f32.e4m3.e4m3"
 
