@@ -131,14 +131,21 @@ class Equivalence(Question):
         use_equal_results(kernel, first.d, partial(self.are_equal, algebra))
 
     def argument(self) -> Argument | None:
-        """Return that of integers that are grouped otherwise, of other readings of exponents, or of a sum in turn."""
+        """Return that of one computation, of integers grouped otherwise, of other exponents, or of a sum in turn."""
         if type(self) is not Equivalence:
             return None
+        if self.is_same_computation():
+            return self._the_same
         if is_regrouping(*self.designs):
             return self._regrouped
         if differ_in_alignment(*self.designs, self.k):
             return self._aligned_alike
         return None if self.in_turn() is None else self._added_in_turn
+
+    def _the_same(self, kernel: Kernel) -> None:
+        algebra = TermAlgebra(kernel.environment)
+        d, _ = self.results(algebra, self.symbols(algebra))
+        use_equal_results(kernel, d, partial(self.are_equal, algebra))
 
     def _regrouped(self, kernel: Kernel) -> None:
         algebra = TermAlgebra(kernel.environment)

@@ -19,7 +19,7 @@ from mmaproof.smt.bundles.refutations import Refutations
 from mmaproof.smt.bundles.writing import files_of
 from mmaproof.smt.proving.asked import StagedProof
 from mmaproof.smt.proving.exhaustion import small_ones_first
-from mmaproof.smt.proving.kernel import Kernel, NotComposedError, Theorem
+from mmaproof.smt.proving.kernel import Kernel, NotComposedError, Theorem, conjuncts
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.prove import Ask
 from mmaproof.smt.solving.query import Query
@@ -124,7 +124,7 @@ def _bundle(
         ("stage by stage", staged, None),
         ("in one piece", one_piece, None),
     ]
-    if theorem is not None and theorem.root is question.formula.violation and len(theorem.leaves) > 1:
+    if theorem is not None and theorem.root is question.formula.violation and not _is_in_one_piece(theorem):
         attempts.insert(0, ("as it was proved", lambda *_: theorem, limits.seconds / 2))
     with Refuter(limits.memory_bytes) as refuter:
         for name, compose, seconds in attempts:
@@ -141,6 +141,11 @@ def _bundle(
                 continue
             return Bundle(files, len(found.leaves), len(found.steps))
     raise NoBundleError("; ".join(reasons))
+
+
+def _is_in_one_piece(theorem: Theorem) -> bool:
+    """Return whether the only leaf of a theorem is the whole claim."""
+    return [set(x.stated.all) for x in theorem.leaves] == [set(conjuncts(theorem.root))]
 
 
 def _meets(question: Question, solving: Solving, limits: Limits) -> Mapping[str, int] | None:

@@ -27,10 +27,10 @@ from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.property import Joined, LemmaVerdict, Proof, QuestionVerdict, Recalled
-from mmaproof.properties.question import Question
+from mmaproof.properties.question import Argument, Question
 from mmaproof.properties.same_alignment import alignment_lemmas
 from mmaproof.smt.bundles.aligned_alike_steps import differ_in_alignment
-from mmaproof.smt.proving.asked import Lemmas
+from mmaproof.smt.proving.asked import Lemmas, StagedLemma
 from mmaproof.smt.proving.decide import Statement, decide
 from mmaproof.smt.proving.kernel import NotComposedError, Theorem
 from mmaproof.smt.proving.lemma import Formula
@@ -191,6 +191,22 @@ class Case:
         store_witness(self.means.solving.store, self.question, witness, origin)
         return QuestionVerdict(Status.REFUTED, self.seconds, witness=witness, origin=origin, question=self.question)
 
+    def joined(
+        self, argument: Argument, *, small_first: bool = False
+    ) -> tuple[Theorem | None, tuple[StagedLemma, ...]]:
+        """Return the theorem that an argument makes, None if a kernel does not take its steps, and its lemmas.
+
+        With ``small_first`` lemmas of few bits are decided by trying all values.
+        """
+        from mmaproof.smt.proving.exhaustion import small_ones_first  # noqa: PLC0415  (a search needs none of it)
+
+        began, whole = worked(), self.question.formula
+        ask = small_ones_first(self.means.solving, self.ask) if small_first else self.ask
+        asked = Lemmas(ask, self.limits, began, whole.environment)
+        theorem = asked.joined(whole.violation, argument)
+        self.limits = self.limits.after(worked() - began, "lemmas")
+        return theorem, asked.found()
+
     def implied(
         self, lemmas: Sequence[LemmaVerdict], limits: Limits, theorem: Theorem | None = None
     ) -> QuestionVerdict:
@@ -251,12 +267,19 @@ class Case:
 
 
 def identical_arithmetic(case: Case) -> QuestionVerdict | None:
-    """Two designs or plans that are the same computation are equal, bit for bit; no lemma is needed."""
-    if not case.question.is_same_computation():
+    """Two designs or plans that are the same computation are equal, bit for bit: a result is equal to itself."""
+    question = case.question
+    if not question.is_same_computation():
         return None
-    if not case.question.where:
-        return QuestionVerdict(Status.PROVED, case.seconds, question=case.question, origin=BY_IDENTITY, proof=Joined())
-    found = case.implied((), case.limits)
+    theorem, argument = None, question.argument()
+    if argument is not None:
+        theorem, _ = case.joined(argument, small_first=True)
+        if theorem is None:
+            return None
+    if not question.where:
+        proof = Joined() if theorem is None else theorem
+        return QuestionVerdict(Status.PROVED, case.seconds, question=question, origin=BY_IDENTITY, proof=proof)
+    found = case.implied((), case.limits, theorem)
     return replace(found, origin=BY_IDENTITY) if found.status is Status.PROVED else found
 
 
@@ -352,14 +375,11 @@ def own_argument(case: Case) -> QuestionVerdict | None:
     argument = case.question.argument() if case.question.decides_by_argument else None
     if argument is None:
         return None
-    began, whole = worked(), case.question.formula
-    asked = Lemmas(case.ask, case.limits, began, whole.environment)
-    theorem = asked.joined(whole.violation, argument)
-    case.limits = case.limits.after(worked() - began, "lemmas")
+    theorem, lemmas = case.joined(argument)
     if theorem is None:
-        case.tried += map(lemma_verdict, asked.found())
+        case.tried += map(lemma_verdict, lemmas)
         return None
-    return case.implied(proved_of(asked.found()), case.limits, theorem)
+    return case.implied(proved_of(lemmas), case.limits, theorem)
 
 
 def other_questions(case: Case) -> QuestionVerdict | None:
@@ -448,24 +468,19 @@ def distances(case: Case) -> QuestionVerdict | None:
     """Take a netlist that adds one product to c apart by the distance of their exponents."""
     if netlist_and_model(case.question) is None:
         return None
-    from mmaproof.smt.proving.exhaustion import small_ones_first  # noqa: PLC0415  (a search needs none of it)
     from mmaproof.verification.netlists import distance_cases  # noqa: PLC0415  (a search needs none of it)
 
     argument = distance_cases(case.question, case.means.seed)
     if argument is None:
         return None
-    began, whole = worked(), case.question.formula
-    ask = small_ones_first(case.means.solving, case.ask)
-    asked = Lemmas(ask, case.limits, began, whole.environment)
-    theorem = asked.joined(whole.violation, argument)
-    case.limits = case.limits.after(worked() - began, "cases")
+    theorem, lemmas = case.joined(argument, small_first=True)
     if theorem is not None:
-        return case.implied(proved_of(asked.found()), case.limits, theorem)
-    for lemma in asked.found():
+        return case.implied(proved_of(lemmas), case.limits, theorem)
+    for lemma in lemmas:
         found = _witness_of(case, lemma.reply)
         if found is not None:
             return replace(found, origin=f"{found.solver} in a case: {lemma.relation}")
-    case.tried += map(lemma_verdict, asked.found())
+    case.tried += map(lemma_verdict, lemmas)
     return None
 
 

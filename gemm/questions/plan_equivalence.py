@@ -6,6 +6,7 @@ That a unit never makes a -0: a step whose c is not -0 returns no -0.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -24,13 +25,18 @@ from mmaproof.gemm.programs.program import Elements, Values, perform, run
 from mmaproof.gemm.programs.schedule import Call, Combine, Cut, Operand, Schedule, Weigh
 from mmaproof.properties.library.order import OrderIndependence
 from mmaproof.properties.preconditions import Precondition, restricting
-from mmaproof.properties.question import OtherQuestion, Question
+from mmaproof.properties.question import Argument, OtherQuestion, Question
 from mmaproof.properties.run_question import RunQuestion, Scope
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
+from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.bundles.leaves import use_equal_results
 from mmaproof.smt.evaluate import equal_patterns
+from mmaproof.smt.proving.kernel import Kernel
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.semantics import DotProduct, OperandWords, equal_results
 
+MOST_PRODUCTS = 256
+"""Products of plans that are one computation, up to which a theorem says so of their formula."""
 MOST_SUMMED = 6
 """Numbers about whose sums a lemma is asked: more additions are more than solvers decide."""
 
@@ -103,6 +109,15 @@ class PlanEquivalence(Question):
         meant = self.examine_precondition(batch)
         d, e = (rows(x, batch) for x in self.schedules)
         return meant, meant & ~equal_patterns(self.d_format, d, e)
+
+    def argument(self) -> Argument | None:
+        """Return that one computation, if it is no longer than a formula can be, returns what it returns."""
+        return self._the_same if self.k <= MOST_PRODUCTS and self.is_same_computation() else None
+
+    def _the_same(self, kernel: Kernel) -> None:
+        algebra = TermAlgebra(kernel.environment)
+        d, _ = self.results(algebra, self.symbols(algebra))
+        use_equal_results(kernel, d, partial(equal_results, algebra, self.d_format))
 
     def lemmas(self) -> Sequence[Lemma]:
         """Return that the sums are equal whatever the units return, if both plans make the same calls of units."""

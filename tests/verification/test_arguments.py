@@ -48,15 +48,19 @@ def test_steps_end_where_no_time_is_left():
     assert own_argument(case) is None
 
 
-@pytest.mark.middle
-def test_the_bundle_is_of_the_theorem_that_decided(tmp_path):
-    question, design = question_of(4)
-    answer = compare(*question.designs, k=8, limits=LIMITS, budget=None)
+SAME = Equivalence(find_design(UNIT), find_design(UNIT), k=32)
+
+
+@pytest.mark.parametrize("question", [pytest.param(question_of(4)[0], marks=pytest.mark.middle), SAME])
+def test_the_bundle_is_of_the_theorem_that_decided(question, tmp_path):
+    design = question.designs[0]
+    answer = compare(*question.designs, k=question.k, limits=LIMITS, budget=None)
     assert answer.theorem is not None
     # nothing is proved again: there is no time for it
     of = [(answer.question, {"claim": "a claim"}, answer.theorem)]
     report = write_bundles(of, design, tmp_path / "bundle", Solving(), LIMITS, 0)
     assert (report.lemmas, report.steps) == (len(answer.theorem.leaves), len(answer.theorem.steps))
+    assert "a0" not in (tmp_path / "bundle" / "lemmas" / "0001.smt2").read_text()  # no lemma is of the whole claim
     status, text = checked(tmp_path / "bundle")
     assert status == 0, text
 

@@ -13,9 +13,11 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.library import find_property
+from mmaproof.properties.preconditions import parse_precondition
 from mmaproof.properties.property import Joined, QuestionVerdict, Recalled
 from mmaproof.properties.question import Question
 from mmaproof.properties.run_question import Scope
+from mmaproof.smt.proving.exhaustion import exhaustion
 from mmaproof.smt.proving.kernel import Theorem, is_theorem
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
@@ -42,6 +44,7 @@ def asked(name: str, design: str) -> tuple[Question, Design]:
 
 
 QUESTIONS = {
+    "one computation": lambda: between("turing/f32.f16.f16.f32", "ampere/m16n8k16.f32.f16.f16.f32", 16),
     "an argument of its own": lambda: between(INT4, f"{INT4}@L=4", 8),
     "one piece": lambda: between(f"{VOLTA}@L=1", f"{VOLTA}@L=1,carry_bits=8", 1),
     "stages": lambda: between(VOLTA, f"{VOLTA}@adder=carry-save", 4),
@@ -57,7 +60,17 @@ def test_what_is_proved_has_a_theorem(name):
     assert found.status is Status.PROVED
     assert is_theorem(found.theorem)
     assert found.theorem.root is question.formula.violation
-    assert {x.refuted_by for x in found.theorem.leaves} <= {str(x.solver) for x in (found, *found.lemmas)}
+    by = {str(x.solver) for x in (found, *found.lemmas)}
+    assert {x.refuted_by for x in found.theorem.leaves} <= {*by, str(exhaustion())}
+
+
+@pytest.mark.parametrize("where", [(), ("finite",)], ids=["everywhere", "finite"])
+def test_what_is_said_to_be_one_computation_has_a_theorem_or_is_not_proved_by_that(monkeypatch, where):
+    monkeypatch.setattr(Equivalence, "is_same_computation", lambda _: True)
+    designs = find_design(VOLTA), find_design(f"{VOLTA}@fraction_bits=22")
+    question = Equivalence(*designs, where=[parse_precondition(x) for x in where])
+    found = answer(question, designs[0], Means(Solving(), LIMITS, None))
+    assert found.status is Status.REFUTED
 
 
 @pytest.mark.middle
