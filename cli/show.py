@@ -251,7 +251,7 @@ def show_plan(plan: Plan, k: int | None, json: bool) -> None:
     formats: dict[str, Any] = {n: f.name for n, f in zip("abcd", plan.formats, strict=True)}
     if json:
         operations = [described(x) for x in schedule.operations]
-        assumed = assumed_names([plan.unit])
+        assumed = assumed_names(plan.units)
         print_json(PlanAnswer(plan=plan.name, formats=formats, k=length, operations=operations, assumed=assumed))
         return
     say(plan.name)

@@ -244,7 +244,7 @@ def _open_points(
 
     def computed(x: Design) -> Patterns:
         left, right = cast("npt.ArrayLike", across[0]), cast("npt.ArrayLike", down[0])
-        found = matmul(replace(plan, unit=x), left, right, down[1], across[2], down[2], factors=across[3], jobs=jobs)
+        found = matmul(plan.with_unit(x), left, right, down[1], across[2], down[2], factors=across[3], jobs=jobs)
         return patterns_of(found, fmt).ravel()
 
     return results_under_readings(plan.unit, computed, fmt, (rows[:, None] * n + columns).ravel(), m * n)

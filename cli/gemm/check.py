@@ -243,7 +243,7 @@ def plans_checked(done: PlanCheck) -> PlansChecked:
         verdict=WORDS[done.status],
         plans=[x.name for x in done.plans],
         comparisons=[PlansPair(**pair_fields(x)) for x in done.comparisons],
-        assumed=assumed_names(x.unit for x in done.plans),
+        assumed=assumed_names(y for x in done.plans for y in x.units),
     )
 
 
@@ -258,7 +258,7 @@ def print_plans(done: PlanCheck, answer: PlansChecked, showing: ShowingOptions) 
     say_reason(answer)
     if done.comparison is not None:
         say_witness(pair_fields(done.comparison)["witness"], done.comparison.question.d_format)
-    say_assumed(x.unit for x in done.plans)
+    say_assumed(y for x in done.plans for y in x.units)
 
 
 def is_of_units(names: Sequence[str]) -> bool:

@@ -193,7 +193,7 @@ def compare_bits(
     showing.ready(options.keep_lemmas)
     with progress(f"comparing {plans[0].name} and {plans[1].name}"):
         done = compare_plans(*plans, k=question.k, where=question.preconditions(), **given)
-    units = [x.unit for x in plans]
+    units = [y for x in plans for y in x.units]
     claim = f"{plans[0].name} and {plans[1].name} return the same bits"
     status, bundle = showing.bundled(
         {claim: done.answer},
@@ -250,7 +250,7 @@ def print_bits(done: PlanComparison, answer: PlansCompared, explain: bool) -> No
     question, witness = done.question, done.answer.witness
     say(f"{done.verdict}: {question.plans[0].name}")
     say(f"  and {question.plans[1].name}")
-    say_decided(answer, [x.unit for x in question.plans], "", whole=explain)
+    say_decided(answer, [y for x in question.plans for y in x.units], "", whole=explain)
     if witness is None:
         return
     say_witness(answer.witness, question.d_format)

@@ -114,7 +114,7 @@ def error(
     if figure is not None:
         require_pictures(figure)
     plans = find_plans(names, unit)
-    units = list(dict.fromkeys(x.unit for x in plans))
+    units = list(dict.fromkeys(y for x in plans for y in x.units))
     of_plans = not any(x.algorithm for x in plans)
     if of_plans and target.value != "exact":
         raise InputError(f"--reference {reference}: plans are compared with the exact product of rounded operands")

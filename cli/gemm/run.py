@@ -92,7 +92,7 @@ def element_fields(done: GemmRun, operands: dict[str, Any]) -> dict[str, Any]:
         "exact": None if done.exact is None else str(done.exact),
         "error": None if done.exact is None else error_fields(done)["error"],
         "open_points": RestsOn.of(done.open_points),
-        "assumed": assumed_names([done.unit]),
+        "assumed": assumed_names(done.plan.units),
     }
 
 
@@ -105,7 +105,7 @@ def print_run(done: GemmRun, explain: bool) -> None:
     say(f"d = {done.d_format.hex(done.d)} = {pattern_value(done.d_format, done.d)}")
     if done.exact is not None:
         say(f"exact {exact(done.exact)}, error {done.error_text}")
-    say_assumed([done.unit])
+    say_assumed(done.plan.units)
     say_open_points(done.open_points)
 
 

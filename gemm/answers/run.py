@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from math import prod
@@ -64,7 +64,7 @@ class GemmRun:
         """The open points of the unit on which the result rests."""
 
         def computed(unit: Design) -> Patterns:
-            d = trace(replace(self.plan, unit=unit), self.operands, self.factors).d
+            d = trace(self.plan.with_unit(unit), self.operands, self.factors).d
             return np.array([d], dtype=np.uint64)
 
         return results_under_readings(self.unit, computed, self.d_format)
@@ -218,7 +218,8 @@ def _call(step: Step[int]) -> Iterator[str]:
             yield f"p{k}  {spelled} = {exact(prod(values, start=Fraction(1)))}"
     yield f"c   {_number(c)}"
     d = _value(step.result)
-    if total is not None and d is not None:
+    partial = step.unit is not None and step.unit.step.multiplied_places is not None
+    if total is not None and d is not None and not partial:
         yield f"sum {exact(total)}"
         yield f"d   {_number(step.result)}" + (f"  (lost: {exact(total - d)})" if d != total else "")
     else:

@@ -79,6 +79,14 @@ class Rescale:
 Level = PartSum | Rescale
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """After each instruction the accumulator is rounded to ``formats``, one after the other."""
+
+    formats: tuple[Format, ...]
+    rounding: Rounding = Rounding.RNE
+
+
 class JoinsC(StrEnum):
     """Where c is added."""
 
@@ -142,6 +150,10 @@ class Plan:
     """K of a tile: a multiple of the instruction's K; None: that K itself"""
     order: KOrder = CONSECUTIVE
     """order of the elements of k inside a tile"""
+    then: tuple[Design, ...] = ()
+    """instructions that follow ``unit`` in each tile, on its elements and its accumulator (fidelity phases)"""
+    held: Held | None = None
+    """how the accumulator is stored after each instruction; None: as the instruction returns it"""
     levels: tuple[Level, ...] = ()
     epilogue: Epilogue = field(default_factory=Epilogue)
     preset: str | None = field(default=None, compare=False)
@@ -163,6 +175,7 @@ class Plan:
             found.append("its elements share scales in blocks of k: the order inside a tile is consecutive")
         if self.tile is not None and (self.tile < 1 or self.tile % unit.k):
             found.append(f"tile = {self.tile} is not a multiple of the instruction's K = {unit.k}")
+        found += self._misfits_of_instructions()
         if unit.d_format.is_integer:
             added = [x for x in self.levels if isinstance(x, Rescale) or x.fmt is not unit.d_format or x.flushes]
             scaled = (epilogue.alpha, epilogue.beta) != (ONE, ONE)
@@ -175,6 +188,31 @@ class Plan:
             if isinstance(level, PartSum) and level.kept is not None and level.order.kind is Kind.TREE:
                 found.append(f"{level.key} adds in a tree, which keeps no running sum: leave out /{level.kept.name}")
         return [*found, *epilogue.misfits()]
+
+    def _misfits_of_instructions(self) -> Iterator[str]:
+        """Yield what does not fit of the instructions that share an accumulator, and of how it is held."""
+        unit = self.unit
+        if self.algorithm is not None and (self.then or self.held):
+            yield f"then and held are of instructions on one accumulator, and {self.algorithm.name} adds words"
+        for other in self.then:
+            if (other.signature, other.k) != (unit.signature, unit.k):
+                yield f"then={other.name} has other formats or another K: both work on the same elements"
+        if self.then and any(x.step.multiplied_places is None for x in self.units):
+            yield "then is of instructions that multiply parts of significands: others would add all products again"
+        if self.held is not None:
+            unfit = [x.name for x in self.held.formats if x.is_integer or x.is_of_scales]
+            if unit.d_format.is_integer or unfit:
+                yield f"held is of a floating-point accumulator in floating-point formats with a sign, not {unfit}"
+
+    @property
+    def units(self) -> tuple[Design, ...]:
+        """The instructions that work on one accumulator, in order."""
+        return (self.unit, *self.then)
+
+    def with_unit(self, unit: Design) -> Plan:
+        """Return the plan with another reading of its unit; what is changed of it is of the other instructions, too."""
+        changed = {n: x for n, x in unit.settings.items() if self.unit.settings.get(n, x) != x}
+        return replace(self, unit=unit, then=tuple(x.change(**changed) for x in self.then))
 
     @property
     def operand_formats(self) -> tuple[Format, Format]:
@@ -412,7 +450,6 @@ class _Maker:
             raise DesignError(f"a part of {len(ks)} elements is not a multiple of the instruction's K = {unit.k}")
         if len(ks) < unit.k and self.plan.levels:
             raise DesignError(f"a part of {len(ks)} elements is shorter than the instruction's K = {unit.k}")
-        unit = unit.configured(len(ks))
         block = unit.block or 1
         if any(
             ks[at] % block or ks[at : at + block] != tuple(range(ks[at], ks[at] + block))
@@ -422,12 +459,24 @@ class _Maker:
         fmt = FP32 if algorithm else unit.c_format
         c = builder.add(Zero(fmt)) if start is None else builder.convert(start, fmt)
         if algorithm is not None:
-            return algorithm.lower(builder, unit, ks, c)
-        # where c is of another format than d, the result of an instruction is rounded before the next one takes it
-        run = len(ks) if unit.c_format is unit.d_format else unit.k
-        for at in range(0, len(ks), run):
-            c = builder.add(Call(unit, ks[at : at + run], builder.convert(c, fmt)))
+            return algorithm.lower(builder, unit.configured(len(ks)), ks, c)
+        # an instruction by itself where its result is rounded before the next one takes it
+        run = len(ks) if unit.c_format is unit.d_format and self.plan.held is None else unit.k
+        tile = self.plan.k_tile if self.plan.then else len(ks)
+        for at in range(0, len(ks), tile):
+            for i, each in enumerate(self.plan.units):
+                for first in range(at, min(at + tile, len(ks)), run):
+                    part = ks[first : min(first + run, at + tile)]
+                    call = Call(each.configured(len(part)), part, builder.convert(c, fmt), again=i > 0)
+                    c = self._held(builder.add(call))
         return c
+
+    def _held(self, c: int) -> int:
+        """Return the accumulator as it is stored after an instruction."""
+        held, fmt = self.plan.held, self.builder.format_of(c)
+        for stored in () if held is None else held.formats:
+            c = self.builder.convert(c, stored, held.rounding if held else Rounding.RNE)
+        return self.builder.convert(c, fmt)
 
     def _epilogue(self, total: int, c: int | None) -> None:
         epilogue, builder = self.plan.epilogue, self.builder

@@ -109,6 +109,8 @@ class Call:
     a: Words | None = None
     b: Words | None = None
     label: str = _label()
+    again: bool = False
+    """whether these products were in a call before, of which this one adds another part"""
 
     @property
     def fmt(self) -> Format:
@@ -123,7 +125,7 @@ class Call:
     @property
     def is_first(self) -> bool:
         """Whether it multiplies operands or their first words: the others are what rounding took of these."""
-        return all(x.word == 0 for x in self.words)
+        return not self.again and all(x.word == 0 for x in self.words)
 
     @property
     def blocks(self) -> tuple[int, ...]:

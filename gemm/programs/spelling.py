@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
@@ -17,7 +18,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.conversions import OutOfRange, Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError, InputError, did_you_mean
@@ -34,7 +35,7 @@ from mmaproof.gemm.programs.parts import (
     Parts,
     StatedParts,
 )
-from mmaproof.gemm.programs.plan import FP32, ONE, Epilogue, JoinsC, Level, PartSum, Plan, Rescale
+from mmaproof.gemm.programs.plan import FP32, ONE, Epilogue, Held, JoinsC, Level, PartSum, Plan, Rescale
 
 MOST_DIGITS = 40
 """Characters of a constant."""
@@ -75,6 +76,18 @@ KEYS: dict[str, Key] = {
     ),
     "tile": Key("K of a tile", "a multiple of the instruction's K", "the instruction's K", "CUTLASS, ThreadblockShape"),
     "order": Key("order of k inside a tile", KOrder.ALLOWED, "consecutive", "interleaved layouts of shared memory"),
+    "then": Key(
+        "instructions that follow the unit in each tile, on the same elements and the same accumulator",
+        "DESIGN[+DESIGN...], of the unit's formats and K; the part of a name that differs suffices (phase1+phase2)",
+        "none",
+        "tenstorrent/tt-metal, math fidelity: HiFi2 is phases 0 and 1, HiFi4 is phases 0 to 3",
+    ),
+    "held": Key(
+        "how the accumulator is stored after each instruction",
+        "FORMAT[>FORMAT...][:ROUNDING], each rounded to in turn",
+        "as the instruction returns it",
+        "tenstorrent/tt-metal, issue 46101: a Dst of 16 bits; registers of bf16 in other kernels",
+    ),
     "promote": Key(
         "the partial sum is added outside the unit every N elements of k",
         f"N[:FORMAT[:ROUNDING[:{FLUSH}]]]; {Blocks.ALLOWED}",
@@ -240,6 +253,11 @@ def _composed(unit: Design, settings: Iterable[tuple[str, str]]) -> Plan:
                     fields["tile"] = Blocks.parse(value).size
                 case "order":
                     fields["order"] = KOrder(value)
+                case "then":
+                    fields["then"] = tuple(_beside(unit, x.strip()) for x in value.split("+"))
+                case "held":
+                    name, _, rounding = value.partition(":")
+                    fields["held"] = Held(tuple(map(find_format, name.split(">"))), _rounding(rounding))
                 case "alpha" | "beta":
                     epilogue[key] = _constant(value)
                 case "c":
@@ -253,6 +271,36 @@ def _composed(unit: Design, settings: Iterable[tuple[str, str]]) -> Plan:
         except ValueError:
             raise InputError(f"{key}={value} is not allowed: {KEYS[key].values}") from None
     return Plan(unit, levels=tuple(levels), epilogue=Epilogue(**epilogue), **fields)
+
+
+def _beside(unit: Design, name: str) -> Design:
+    """Return the design that a text names beside ``unit``: with another part in its name, or a whole name."""
+    if "/" in name:
+        return find_design(name)
+    here = (x for x in load_catalogue().designs.values() if x.architecture == unit.architecture)
+    alike = [x for x in here if (x.signature, x.k) == (unit.signature, unit.k)]
+    found = [x for x in alike if name in x.instruction.split(".")]
+    if len(found) != 1:
+        parts = sorted({y for x in alike for y in _own_parts(unit, x)})
+        raise InputError(
+            f"{name!r} names {'no' if not found else 'more than one'} instruction beside {unit.name}: "
+            f"one of {', '.join(parts) or 'none'}, or a whole name"
+        )
+    return found[0]
+
+
+def _own_parts(unit: Design, other: Design) -> list[str]:
+    """Return the parts of the name of ``other`` that ``unit`` has not."""
+    return [x for x in other.instruction.split(".") if x not in unit.instruction.split(".")]
+
+
+def _name_beside(unit: Design, other: Design) -> str:
+    """Return the shortest text by which ``_beside`` finds ``other``."""
+    for part in _own_parts(unit, other) if other.architecture == unit.architecture else ():
+        with suppress(InputError):
+            if _beside(unit, part) == other:
+                return part
+    return other.name
 
 
 def _converted(value: str) -> dict[str, Any]:
@@ -385,6 +433,11 @@ def settings_of(plan: Plan) -> list[tuple[str, str]]:
         found.append(("tile", str(plan.tile)))
     if plan.order != CONSECUTIVE:
         found.append(("order", str(plan.order)))
+    if plan.then:
+        found.append(("then", "+".join(_name_beside(plan.unit, x) for x in plan.then)))
+    if plan.held is not None:
+        rounding = "" if plan.held.rounding is Rounding.RNE else f":{plan.held.rounding}"
+        found.append(("held", ">".join(x.name for x in plan.held.formats) + rounding))
     found += [(x.key, _spelled_level(plan, x)) for x in plan.levels]
     epilogue = plan.epilogue
     if epilogue.c is not JoinsC.FIRST or epilogue.c_format is not None:

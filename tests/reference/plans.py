@@ -64,6 +64,7 @@ AMPERE = find_design("ampere/mma.m16n8k8.f32.bf16.bf16.f32")
 VOLTA = find_design("volta/f32.f16.f16.f32")
 VOLTA_MIXED = find_design("volta/f32.f16.f16.f16")
 FMA = find_design("cpu/vfmadd231ps")
+PHASES = [find_design(f"wormhole/mvmul.phase{i}.m8n16k16.f32.e8m7.e8m7.f32") for i in range(4)]
 INTEGERS = find_design("turing/mma.m8n8k16.s32.s8.s8.s32")
 
 
@@ -175,6 +176,28 @@ def flushed_parts(a: Elements, b: Elements, c: int) -> int:
     return c
 
 
+def high_fidelity(a: Elements, b: Elements, c: int) -> int:
+    for at in (0, 32):
+        for phase in PHASES:
+            c = chain(phase, a, b, range(at, at + 32), c)
+    return convert(c, "fp32", "bf16")
+
+
+def narrow_destination(a: Elements, b: Elements, c: int) -> int:
+    for phase in PHASES[:2]:
+        for at in (0, 16):
+            c = chain(phase, a, b, range(at, at + 16), c)
+            c = convert(convert(c, "fp32", "tf32", "rna"), "tf32", "bf16", "rna")
+            c = convert(c, "bf16", "fp32")
+    return c
+
+
+def register_of_bf16(a: Elements, b: Elements, c: int) -> int:
+    for at in (0, 8):
+        c = convert(convert(chain(AMPERE, a, b, range(at, at + 8), c), "fp32", "bf16"), "bf16", "fp32")
+    return c
+
+
 PLANS: dict[str, tuple[int, Callable[[Elements, Elements, int], int]]] = {
     "hopper/wgmma.f32.e4m3.e4m3 | promote=64 | split-k=2:tree:fp32 | out=bf16": (256, promoted_and_split),
     "ampere/mma.m16n8k8.f32.bf16.bf16.f32 | split-k=3 | c=last:bf16 | out=bf16": (40, split_with_c_last),
@@ -193,6 +216,9 @@ PLANS: dict[str, tuple[int, Callable[[Elements, Elements, int], int]]] = {
     "volta/f32.f16.f16.f32 | c=last:fp16 | out=fp16": (12, single),
     "ampere/mma.m16n8k8.f32.bf16.bf16.f32 | out=bf16:rne:flush": (16, flushing),
     "ampere/mma.m16n8k8.f32.bf16.bf16.f32 | promote=8:fp32:rne:flush": (24, flushed_parts),
+    f"{PHASES[0].name} | tile=32 | then=phase1+phase2+phase3 | out=bf16": (64, high_fidelity),
+    f"{PHASES[0].name} | tile=32 | then=phase1 | held=tf32>bf16:rna": (32, narrow_destination),
+    "ampere/mma.m16n8k8.f32.bf16.bf16.f32 | held=bf16": (16, register_of_bf16),
 }
 """Plans by their text: K, and what they compute."""
 

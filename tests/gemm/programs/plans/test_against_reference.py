@@ -8,6 +8,7 @@ from support.plan_operands import element, matrices
 from mmaproof.designs.element import Operands
 from mmaproof.gemm.programs import read_plan
 from mmaproof.gemm.programs.evaluate import multiply_plan, trace
+from mmaproof.gemm.programs.linear import weights_of
 
 
 @pytest.mark.few(9)
@@ -79,3 +80,18 @@ def test_subnormal_sums_are_flushed_before_they_are_converted(backend: str) -> N
         assert trace(plan, operands).d == flushed == expected(operands.a, operands.b, operands.c)
         assert multiply_plan(plan, zeros, zeros.T, c, backend=backend) == flushed
         assert multiply_plan(kept, zeros, zeros.T, c, backend=backend) == trace(kept, operands).d == rounded
+
+
+def test_phases_on_a_dst_of_bf16_return_what_the_thread_reports() -> None:
+    """tenstorrent/tt-metal, issues 12453 and 12923: 7.96875 * 1.3125 in HiFi2 is 10.4375, in HiFi4 10.5."""
+    operands = Operands((0x40FF, *[0] * 31), (0x3FA8, *[0] * 31), 0)
+    assert trace(read_plan("tt-metal/hifi2"), operands).d == 0x4127
+    assert trace(read_plan("tt-metal/hifi4"), operands).d == 0x4128
+    wide = read_plan("tt-metal/hifi4 | held=fp32")
+    assert trace(wide, operands).d == 0x4127  # 10.458984375 is rounded once
+    assert wide.with_unit(wide.unit.change(L=16)).then[2].step.L == 16
+
+
+def test_a_second_pass_adds_no_product_to_what_is_exact() -> None:
+    plan = read_plan("tt-metal/hifi4")
+    assert weights_of(plan.schedule(32)).products == dict.fromkeys(range(32), 1)

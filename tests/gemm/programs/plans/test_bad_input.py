@@ -42,6 +42,26 @@ def test_k_that_does_not_fit_is_refused_with_those_that_do() -> None:
         multiply_plan(read_plan(PLAN), u16(2, 4), u16(4, 2))
 
 
+PHASE = "wormhole/mvmul.phase0.m8n16k16.f32.e8m7.e8m7.f32"
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (f"{PHASE} | then=phase9", "names no instruction beside .*: one of phase1, phase2, phase3"),
+        (f"{PHASE} | then=wormhole/mvmul.phase1.f32.e8m10.e8m10.f32", "other formats or another K"),
+        ("ampere/m16n8k8.f32.f16.f16.f32 | then=ampere/m16n8k8.f32.f16.f16.f32", "would add all products again"),
+        ("turing/mma.m8n8k16.s32.s8.s8.s32 | held=bf16", "held is of a floating-point accumulator"),
+        ("ampere/m16n8k8.f32.f16.f16.f32 | held=int32", "held is of a floating-point accumulator"),
+        ("ampere/m16n8k8.f32.bf16.bf16.f32 | algorithm=bf16x3 | held=bf16", "bf16x3 adds words"),
+        (f"{PHASE} | held=bf16:up", "FORMAT"),
+    ],
+)
+def test_instructions_that_do_not_share_an_accumulator_are_refused(text: str, what: str) -> None:
+    with pytest.raises(InputError, match=what):
+        read_plan(text)
+
+
 def test_order_that_is_not_determined_has_no_result() -> None:
     with pytest.raises(DesignError, match="not determined"):
         multiply_plan(read_plan("volta/f32.f16.f16.f32 | split-k=2:any"), u16(2, 8), u16(8, 2))
