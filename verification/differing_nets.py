@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.designs.circuit import Bit, Bits, Circuit
+from mmaproof.designs.circuit import Bit, Bits, Cell, Circuit
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
@@ -37,6 +37,7 @@ from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
 from mmaproof.smt.semantics.netlist_step import run_circuit
 from mmaproof.smt.trace import evaluate
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
+from mmaproof.verification.repairs import repairs as changes_that_repair
 
 ROWS = 60
 """Samples from each distribution."""
@@ -164,8 +165,20 @@ def differing_nets(
         right = equal_patterns(netlist.d_format, np.asarray(d.data, dtype=wanted.dtype), wanted)
         return bool(right[-1]) and int((same & ~right).sum()) <= MOST_BROKEN * int(same.sum())
 
+    def chosen(algebra: ArrayAlgebra, rows: npt.NDArray[np.intp]) -> dict[str, Word[Any]]:
+        return _inputs(_words(algebra, netlist, batch.padded(netlist).select(rows)))
+
+    repaired: list[DifferingNet] = []
+    for repair in changes_that_repair(circuit, chosen, netlist.d_format, wanted, ~same, graph.shown):
+        name, change = graph.name(repair.bits), f"{repair.change}, makes d right on all samples"
+        place, cone, width = graph.place(repair.bits), graph.cone(repair.cell), len(repair.bits)
+        _, like = suspects.get(name, (None, None))
+        signal = like.signal if like is not None and like.expected == repair.expected else ""
+        repaired = [DifferingNet(name, place, signal, change, width, repair.expected, repair.returned, 1.0, cone)]
+        break
     asked = list(suspects.items())[:MOST_SUSPECTS]
     known = [x for name, (fit, x) in asked if fit.is_cut or repairs(name, fit)]
+    known = [*repaired, *(x for x in known if x.net not in {y.net for y in repaired})]
     known = known or [x for fit, x in suspects.values() if fit.share >= relations.least_alone]
     expected, returned = (evaluate(x, witness) for x in (model, netlist))
     result = circuit.outputs["d"]
@@ -261,8 +274,41 @@ class _Graph:
         outputs = [(x, port, bits) for x in circuit.cells for port, bits in x.outputs.items()]
         self._drivers = {bit: x for x, _, bits in outputs for bit in bits}
         named = {x.name if len(x.outputs) == 1 else f"{x.name}.{port}": bits for x, port, bits in outputs}
+        self._names = {bits: name for name, bits in reversed(list(circuit.nets.items()))}
+        self._d = circuit.outputs["d"]
+        self._readers: dict[Bit, list[Cell]] = {}
+        for x in circuit.cells:
+            for bit in {bit for bits in x.inputs.values() for bit in bits}:
+                self._readers.setdefault(bit, []).append(x)
         self.bits: dict[str, Bits] = named | dict(circuit.nets)
         self.explained: set[Bit] = set()
+
+    def name(self, bits: Bits) -> str:
+        """Return the name of a net, or of the nearest one of the sources that depends on it."""
+        near = self._named(bits)
+        return f"{'before ' * (near != bits)}{self._names.get(near, 'd')}"
+
+    def shown(self, bits: Bits) -> Bits:
+        """Return the nearest net with a name in the sources, if the line that computes these bits writes it."""
+        near = self._named(bits)
+        return near if self._line(near) == self._line(bits) else bits
+
+    def _named(self, bits: Bits) -> Bits:
+        """Return the nearest net that depends on these bits, or is of them, and has a name in the sources."""
+        found, seen = deque([bits]), set(bits)
+        while found:
+            now = found.popleft()
+            if now in self._names:
+                return now
+            for after in (x for cell in self._readers.get(now[0], ()) for x in cell.outputs.values()):
+                if seen.isdisjoint(after):
+                    seen.update(after)
+                    found.append(after)
+        return self._d
+
+    def _line(self, bits: Bits) -> str:
+        found = _LINE.match(self.place(bits))
+        return "" if found is None else found[0]
 
     def place(self, bits: Bits) -> str:
         """Return where the first cell that drives some of these bits is."""
@@ -365,8 +411,10 @@ class _Relations:
             for places in range(min(MOST_PLACES, FAST_BITS - (word.width or 1)) + 1)
             for sign in (1, -1)
         ]
-        self._values = np.array([x.sign * (x.known.values << x.places) for x in self._relations], dtype=np.int64)
-        self._rows = np.array([x.rows for x in self._relations], dtype=bool)
+        shape = (len(self._relations), len(wrong))
+        values = [x.sign * (x.known.values << x.places) for x in self._relations]
+        self._values = np.array(values, dtype=np.int64).reshape(shape)
+        self._rows = np.array([x.rows for x in self._relations], dtype=bool).reshape(shape)
         self._pairs = rng.choice(judged, (2, PAIRS))
         first, second = self._pairs
         self._counts = self._rows[:, first] & self._rows[:, second]

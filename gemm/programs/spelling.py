@@ -447,8 +447,8 @@ def settings_of(plan: Plan) -> list[tuple[str, str]]:
     if epilogue.out is not None:
         last = [FLUSH] if epilogue.flushes else []
         last += [] if epilogue.out_of_range is None else [str(epilogue.out_of_range)]
-        rounding = [str(epilogue.rounding)] if last or epilogue.rounding is not Rounding.RNE else []
-        found.append(("out", ":".join([epilogue.out.name, *rounding, *last])))
+        rounded = [str(epilogue.rounding)] if last or epilogue.rounding is not Rounding.RNE else []
+        found.append(("out", ":".join([epilogue.out.name, *rounded, *last])))
     return found
 
 
