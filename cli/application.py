@@ -104,14 +104,7 @@ class Grouped(TyperGroup):
 class Application(typer.Typer):
     """Commands whose parser a process makes once: that takes longer than most commands that it reads."""
 
-    @cached_property
-    def parser(self) -> Any:
-        """The parser of all commands, as it is when it is first used."""
-        return get_command(self)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run a command."""
-        return self.parser(*args, **kwargs)
+    parser = cached_property[Any](get_command)
 
 
 SETTINGS: dict[str, Any] = {

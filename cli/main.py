@@ -120,7 +120,7 @@ def _run(arguments: list[str] | None) -> int:
 
         given = renamed(given)
         with notes():
-            status = app(args=_with_values(given), prog_name="mmaproof", standalone_mode=False)
+            status = app.parser(args=_with_values(given), prog_name="mmaproof", standalone_mode=False)
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit):
         if COMPLETING in os.environ:  # the parser ends so when a shell has asked it for completions

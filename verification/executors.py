@@ -47,7 +47,7 @@ ONE_AT_A_TIME = threading.Lock()
 
 
 class ClusterNotReachable(TargetUnavailable):
-    """No scheduler answers at an address, or it has no workers, or one of these cannot do what is asked."""
+    """No scheduler answers at an address, or it has no workers, or one of these is not fit for the questions."""
 
 
 class TaskLost(TargetUnavailable):
