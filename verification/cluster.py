@@ -94,7 +94,7 @@ class _Connection:
         self.watcher.start()
 
     def _connected(self, seconds: float) -> Client:
-        """Return a new client of a scheduler with workers that are fit for the questions. Raises ClusterNotReachable."""
+        """Return a new client of a scheduler with workers that are fit for use. Raises ClusterNotReachable."""
         try:
             client = self.made(self.address, timeout=seconds, set_as_default=False)
         except OSError as error:
