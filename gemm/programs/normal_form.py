@@ -15,7 +15,7 @@ Every operation is given a number, the same one for operations that are the same
 
 Results that differ only in the codes of NaNs are equal here, as everywhere.
 
-The K of plans at which what they do shows are found here, too.
+So it is known, too, at which K the operations of plans differ.
 """
 
 from __future__ import annotations
