@@ -39,8 +39,7 @@ from mmaproof.cli.verdicts import conditional, conditions_of, with_conditions, w
 
 if TYPE_CHECKING:
     from mmaproof.explain.answers.surveys import Disagreements, EqualityProof, Identified, Nearest, Returned
-    from mmaproof.generators.identify.neighbour import Disagreement, Neighbour
-    from mmaproof.generators.identify.outcome import Identification, ParameterVerdict
+    from mmaproof.generators.identify.outcome import Disagreement, Identification, Neighbour, ParameterVerdict
     from mmaproof.hardware_replay.target import Target
     from mmaproof.smt.solving.solving import Solving
     from mmaproof.verification.compare import Comparison
@@ -208,7 +207,7 @@ def identified_of(outcome: Identification, proof: Comparison | None) -> Identifi
     """Return the outcome as an answer."""
     from mmaproof.designs.parameters import format_parameter
     from mmaproof.explain.answers.surveys import Identified
-    from mmaproof.generators.identify.neighbour import disagreements, neighbour
+    from mmaproof.generators.identify.outcome import disagreements, neighbour
 
     found, evidence = outcome.findings, outcome.evidence
     near = None if outcome.matches or outcome.fitting else neighbour(outcome)
@@ -257,7 +256,7 @@ def print_identification(outcome: Identification, proof: Comparison | None) -> N
 
 
 def _print_outcome(outcome: Identification) -> None:
-    from mmaproof.generators.identify.neighbour import neighbour
+    from mmaproof.generators.identify.outcome import neighbour
 
     interface, oracle = outcome.evidence.interface, outcome.oracle
     asked = f"{oracle.operands} operand sets in {oracle.batches} batches" if oracle.batches else "nothing new"
@@ -305,7 +304,7 @@ def _print_finding(name: str, finding: ParameterVerdict) -> None:
 
 def _print_nothing(outcome: Identification) -> None:
     from mmaproof.designs.parameters import format_settings
-    from mmaproof.generators.identify.neighbour import disagreements, neighbour
+    from mmaproof.generators.identify.outcome import disagreements, neighbour
 
     interface = outcome.evidence.interface
     why = "time or batches ran out before a design was found" if outcome.late else "no design was found"

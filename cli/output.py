@@ -11,7 +11,6 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager, suppress
 from enum import IntEnum
-from importlib.metadata import version
 from typing import TYPE_CHECKING, TextIO, TypeVar
 
 if TYPE_CHECKING:
@@ -221,6 +220,8 @@ def _after_a_while(bar: Progress) -> Iterator[None]:
 
 def tool_version() -> str:
     """Return the version of the installed package."""
+    from importlib.metadata import version
+
     return version("mmaproof")
 
 

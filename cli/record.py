@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from importlib.metadata import version
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -292,6 +291,8 @@ class _Made:
 
     def answer(self) -> StandardRecorded:
         """Return everything as an answer."""
+        from importlib.metadata import version
+
         from mmaproof.explain.answers.listings import StandardRecorded, UnitOfTarget
 
         return StandardRecorded.taken(

@@ -242,7 +242,7 @@ def print_algorithm(algorithm: Algorithm) -> None:
 def show_plan(plan: Plan, k: int | None, json: bool) -> None:
     """Print a plan and its operations, of its shortest length where ``k`` is None."""
     from mmaproof.explain.answers.listings import PlanAnswer
-    from mmaproof.gemm.programs.lengths import shortest_k
+    from mmaproof.gemm.programs.normal_form import shortest_k
     from mmaproof.gemm.programs.parts import ASCENDING
     from mmaproof.gemm.programs.schedule import described
 

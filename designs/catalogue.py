@@ -12,7 +12,6 @@ from __future__ import annotations
 import itertools
 import os
 import re
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
@@ -22,6 +21,7 @@ from typing import Any
 
 from mmaproof.designs.design import DISCLOSED, UNSTATED, Design, Evidence, Level, RowEvidence
 from mmaproof.designs.errors import CatalogueError, DesignError, InputError, did_you_mean, shortened
+from mmaproof.designs.files import read_toml
 from mmaproof.designs.formats import Format, find_format
 from mmaproof.designs.names import architecture_of, fitting, told_apart, turned, words_of
 from mmaproof.designs.parameters import (
@@ -256,7 +256,7 @@ def read_catalogue(*paths: Path) -> Catalogue:
     families: dict[str, _Family] = {}
     designs: dict[str, Design] = {}
     for path in paths:
-        data = _read_toml(path)
+        data = read_toml(path, CatalogueError)
         for name in data:
             if name not in _TABLES:
                 raise CatalogueError(f"{path}: {name}: unknown table: one of {', '.join(_TABLES)}")
@@ -277,15 +277,6 @@ def read_catalogue(*paths: Path) -> Catalogue:
                     raise table.fail("assumed_like", f"{design.base_name} is listed too: {name} has rows of its own")
                 designs[design.base_name] = design
     return Catalogue(designs, architectures)
-
-
-def _read_toml(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise CatalogueError(f"{path}: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
-        raise CatalogueError(f"{path}: not TOML: {error}") from error
 
 
 def _tables(path: Path, data: dict[str, Any], name: str) -> Iterator[_Table]:

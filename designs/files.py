@@ -1,4 +1,4 @@
-"""Files are written atomically."""
+"""Files are written atomically, and TOML files read with one set of messages."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import os
 import secrets
 import shutil
 import stat
+import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from mmaproof.designs.errors import InputError
 
@@ -160,6 +162,19 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
 def why_unreadable(error: OSError) -> str:
     """Return the message about a file that could not be read."""
     return "it is a folder; name a file in it" if isinstance(error, IsADirectoryError) else error.strerror or str(error)
+
+
+def read_toml(path: Path, kind: type[InputError] = InputError, absent: str = "") -> dict[str, Any]:
+    """Return the content of a TOML file. Raises ``kind`` where it cannot be read, with a hint where it is absent."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as problem:
+        hint = "" if path.exists() else absent
+        raise kind(f"{path}: cannot be read: {why_unreadable(problem)}{hint}") from problem
+    except UnicodeDecodeError as problem:
+        raise kind(f"{path}: not UTF-8 text") from problem
+    except (ValueError, RecursionError) as problem:
+        raise kind(f"{path}: not TOML: {problem}") from problem
 
 
 def _failure(path: Path, error: OSError) -> InputError:

@@ -30,9 +30,8 @@ from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 from mmaproof.verification.executors import ONE_AT_A_TIME, finished
 from mmaproof.verification.executors import Pool as Executors
 from mmaproof.verification.matrix import PairVerdict
-from mmaproof.verification.search import steer
+from mmaproof.verification.search import steer, store_witness, stored_witness
 from mmaproof.verification.simplify import simplest
-from mmaproof.verification.stored import store_witness, stored_witness
 
 FRESH, CHILDREN = 32, 768
 """Random rows of each distribution, and rows bred from the pool, in one generation."""

@@ -1,4 +1,7 @@
-"""Number formats as PyTorch has them, and tensors as bit patterns. Both share memory; nothing is rounded."""
+"""Number formats as PyTorch has them, and tensors as bit patterns. Both share memory; nothing is rounded.
+
+Operands of other types are rounded to the formats of a design only where the user has asked for it.
+"""
 
 from __future__ import annotations
 

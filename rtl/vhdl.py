@@ -1,13 +1,13 @@
 """VHDL becomes Verilog by GHDL's synthesis, and is then read as Verilog is.
 
-Signed arithmetic that GHDL synthesises wrongly: restored in its Verilog, or refused.
+Signed arithmetic that GHDL synthesises wrongly is restored in its Verilog, or refused.
 
 GHDL 2 writes shifts to the right, quotients and remainders of signed numbers as Verilog computes them for unsigned
 ones. The netlist is right, and its Verilog says by ``$signed`` or by a comment which operation it is, so the Verilog is
 mended here. GHDL 2 also swaps the operands of an integer minus a signed number. There the netlist itself is wrong, so
 a source that has such an operation is refused.
 
-``when others`` of GHDL's netlists, restored in their Verilog.
+``when others`` of GHDL's netlists is restored in their Verilog.
 
 GHDL before version 3 writes a ``case`` of a netlist as Verilog without its default (GHDL's issue 2041). Read as it is,
 such a ``case`` is a latch, and what the VHDL says about other values is lost. GHDL writes the same netlist as VHDL

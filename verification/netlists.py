@@ -1,6 +1,6 @@
 """How it is decided whether a user netlist computes a design: cubes for witnesses, and a proof net by net.
 
-Cubes: a question with the signs and exponent fields of all operands fixed. It leaves a solver the fractions alone.
+A cube is a question with the signs and exponent fields of all operands fixed. It leaves a solver the fractions alone.
 
 A counterexample that no random operands hit, and that a solver does not find in the whole question within a minute, is
 often found at once where these fields are given. So the question is asked in some cubes, each for a moment: all terms

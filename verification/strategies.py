@@ -52,10 +52,19 @@ from mmaproof.smt.solving.verdict import (
 from mmaproof.smt.solving.work import worked
 from mmaproof.verification.distributions import kept_bits
 from mmaproof.verification.means import Means
-from mmaproof.verification.search import Budget, SearchResult, extreme_operands, search, small_products
+from mmaproof.verification.search import (
+    Budget,
+    SearchResult,
+    extreme_operands,
+    search,
+    small_products,
+    store_proof,
+    store_witness,
+    stored_proof,
+    stored_witness,
+)
 from mmaproof.verification.simplify import simplest
 from mmaproof.verification.stages import by_stages, lemma_verdict, netlist_and_model, proved_of
-from mmaproof.verification.stored import store_proof, store_witness, stored_proof, stored_witness
 
 AT_ONCE = 0.1
 """Seconds for which a question about several runs is asked in one piece before it is taken apart as well."""

@@ -133,7 +133,7 @@ def _recorded(
 ) -> Outcome:
     from mmaproof.designs.errors import InputError
     from mmaproof.gemm.kernels.fit import Answer
-    from mmaproof.gemm.kernels.recorded import search_recorded
+    from mmaproof.gemm.kernels.identify import search_recorded
 
     product = recorded.product(*formats)
     for name, size, held in zip("mnk", sizes, (product.m, product.n, product.k), strict=True):

@@ -28,8 +28,8 @@ def init(
     from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.errors import InputError
     from mmaproof.designs.files import require_writable
-    from mmaproof.rtl.filelist import FileList, read_file_list
     from mmaproof.rtl.init import checked_top, first_map
+    from mmaproof.rtl.unit_file import FileList, read_file_list
 
     if output is not None:
         require_writable(output)

@@ -13,8 +13,8 @@ from mmaproof.designs.formats import Format
 from mmaproof.explain.values import exact
 from mmaproof.gemm.programs.algorithm import OPERANDS, Algorithm
 from mmaproof.gemm.programs.arithmetic import Arithmetic
-from mmaproof.gemm.programs.lengths import telling_k
 from mmaproof.gemm.programs.named import find_gemm, find_programs
+from mmaproof.gemm.programs.normal_form import telling_k
 from mmaproof.gemm.programs.numbers import Number
 from mmaproof.gemm.programs.plan import Plan
 from mmaproof.gemm.questions.finite_operands import LargerError, operands_of, shaped_for

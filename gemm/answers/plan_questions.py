@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from mmaproof.designs.errors import DesignError, InputError
 from mmaproof.gemm.answers.compare import PlanComparison, compare_by
-from mmaproof.gemm.programs.lengths import shortest_k, telling_k
+from mmaproof.gemm.programs.normal_form import shortest_k, telling_k
 from mmaproof.gemm.programs.parts import ASCENDING, Order
 from mmaproof.gemm.programs.plan import PartSum, Plan
 from mmaproof.properties.preconditions import Precondition

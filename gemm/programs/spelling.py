@@ -22,6 +22,7 @@ from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.conversions import OutOfRange, Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError, InputError, did_you_mean
+from mmaproof.designs.files import read_toml
 from mmaproof.designs.formats import FORMATS, Format, find_format
 from mmaproof.designs.readings import CONSECUTIVE, KOrder
 from mmaproof.gemm.programs.algorithms import find_algorithm
@@ -184,12 +185,7 @@ def split_spelling(text: str) -> tuple[str, list[tuple[str, str]]]:
 
 def plan_of_file(path: Path) -> Plan:
     """Return the plan of a TOML file: ``unit`` or ``preset``, and the keys of plans."""
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: {error}") from error
+    table = read_toml(path)
     try:
         return plan_of_table(table)
     except DesignError as error:

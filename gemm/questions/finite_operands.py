@@ -17,7 +17,7 @@ from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.gemm.programs.arithmetic import Arithmetic
-from mmaproof.gemm.programs.lengths import shortest_k
+from mmaproof.gemm.programs.normal_form import shortest_k
 from mmaproof.gemm.programs.numbers import Number, Span, dot_product_span, exact_dot_product, exact_value
 from mmaproof.gemm.programs.plan import Plan
 from mmaproof.gemm.programs.program import Elements, run

@@ -23,7 +23,6 @@ from mmaproof.gemm.programs.numbers import Number, Span
 from mmaproof.gemm.programs.plan import JoinsC, Plan
 from mmaproof.gemm.programs.program import Elements, Values, perform, run
 from mmaproof.gemm.programs.schedule import Call, Combine, Cut, Operand, Schedule, Weigh
-from mmaproof.properties.library.order import OrderIndependence
 from mmaproof.properties.preconditions import Precondition, restricting
 from mmaproof.properties.question import Argument, OtherQuestion, Question
 from mmaproof.properties.run_question import RunQuestion, Scope
@@ -131,6 +130,8 @@ class PlanEquivalence(Question):
         """
         if not same_computation(*self.schedules, any_order_in_steps=True):
             return ()
+        from mmaproof.properties.library.order import OrderIndependence  # noqa: PLC0415  (loads all properties)
+
         units = {x.unit for schedule in self.schedules for x in schedule.calls}
         asked, found = OrderIndependence(), []
         for unit in sorted(units, key=lambda x: x.name):

@@ -21,8 +21,8 @@ from mmaproof.gemm.answers.verdict import ROUNDS, AlgorithmVerdict, Asked, Shown
 from mmaproof.gemm.programs.algorithm import OPERANDS
 from mmaproof.gemm.programs.arithmetic import Arithmetic, Cutting
 from mmaproof.gemm.programs.evaluate import trace
-from mmaproof.gemm.programs.lengths import shortest_k
 from mmaproof.gemm.programs.linear import weights_of_words
+from mmaproof.gemm.programs.normal_form import shortest_k
 from mmaproof.gemm.programs.numbers import Number, Span
 from mmaproof.gemm.programs.parts import ASCENDING
 from mmaproof.gemm.programs.plan import Plan

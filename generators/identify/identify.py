@@ -1,4 +1,7 @@
-"""The loop of an identification: answers of the unit exclude designs, and the remaining designs decide what to ask."""
+"""The loop of an identification: answers of the unit exclude designs, and the remaining designs decide what to ask.
+
+A search finds rows on which designs differ from one that fits as well as they do.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,10 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import TargetUnavailable
 from mmaproof.designs.formats import Format
-from mmaproof.designs.operands import OperandBatch
+from mmaproof.designs.operands import OperandBatch, Patterns
 from mmaproof.designs.parameters import format_parameter
 from mmaproof.designs.signature import Signature
 from mmaproof.generators.identify.behaviour import Behaviour
-from mmaproof.generators.identify.differences import differing, first_differences
 from mmaproof.generators.identify.evidence import Evidence
 from mmaproof.generators.identify.fit import STARTS, Fit, known_behaviours
 from mmaproof.generators.identify.ladders import ladders
@@ -29,7 +31,10 @@ from mmaproof.generators.identify.oracle import Oracle
 from mmaproof.generators.identify.outcome import Identification, ParameterVerdict
 from mmaproof.generators.identify.probes import first_probes, sparse
 from mmaproof.generators.identify.space import Axes, Interface, size, variants
-from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
+from mmaproof.smt.algebra.nodes import Node
+from mmaproof.smt.backends import wanted_backend
+from mmaproof.smt.evaluate import CHUNK_ROWS, SharedBatch, equal_patterns, evaluate_batch
+from mmaproof.smt.joint import JointDesigns
 from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
@@ -37,6 +42,57 @@ from mmaproof.smt.solving.work import Until
 from mmaproof.verification.compare import compare
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 from mmaproof.verification.executors import Runner, here
+
+AT_ONCE = CHUNK_ROWS
+"""Rows of all designs that are computed before the next ones."""
+
+
+def differing(design: Design, rows: OperandBatch, ours: Patterns, among: Sequence[int]) -> list[int]:
+    """Return which of the rows ``among`` the design computes otherwise."""
+    if not among:
+        return []
+    at = np.asarray(among)
+    return _unequal(design, evaluate_batch(design, rows.select(at)), ours, among)
+
+
+def first_differences(
+    rivals: Sequence[Design], rows: OperandBatch, ours: Patterns, count: int, is_late: Callable[[], bool]
+) -> list[list[int] | None]:
+    """Return for each rival the first ``count`` rows that it computes otherwise, or all of them where they are fewer.
+
+    It is None for a rival whose rows were not all computed when time was over. Rivals are much alike, so they are
+    computed together, as far as their numbers are not too wide for that, unless a backend was chosen.
+    """
+    joint = JointDesigns(rivals[0], rows.k) if rivals and wanted_backend() is None else None
+    nodes: dict[int, Node] = {}
+    for i, rival in enumerate(rivals):
+        if joint is not None and not is_late() and (node := joint.add(rival)) is not None:
+            nodes[i] = node
+    found: list[list[int]] = [[] for _ in rivals]
+    searched = list(range(len(rivals)))
+    for first in range(0, len(rows), AT_ONCE):
+        if not searched:
+            break
+        part = SharedBatch.of(rows.select(slice(first, first + AT_ONCE)))
+        at = range(first, first + len(part))
+        together = [] if is_late() else [i for i in searched if i in nodes]
+        if joint is not None and together:
+            results = joint.results([nodes[i] for i in together], part)
+            for i, result in zip(together, results, strict=True):
+                found[i] += _unequal(rivals[i], result, ours, at)
+        for i in searched:
+            if is_late():
+                return [x[:count] if len(x) >= count else None for x in found]
+            if i not in nodes:
+                found[i] += _unequal(rivals[i], evaluate_batch(rivals[i], part), ours, at)
+        searched = [i for i in searched if len(found[i]) < count]
+    return [x[:count] for x in found]
+
+
+def _unequal(design: Design, results: Patterns, ours: Patterns, among: Sequence[int]) -> list[int]:
+    at = np.asarray(among)
+    same = equal_patterns(design.d_format, results, ours[at], nan_codes=False)
+    return [int(x) for x in at[~same]]
 
 
 def fitting_interfaces(evidence: Evidence) -> dict[str, tuple[Design, ...]]:

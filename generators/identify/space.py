@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -16,6 +15,7 @@ from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.conversions import RHO
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError, InputError
+from mmaproof.designs.files import read_toml
 from mmaproof.designs.formats import Format
 from mmaproof.designs.parameters import DEFINITIONS, complete_settings, parse_parameter
 from mmaproof.designs.profiles import load_disputes
@@ -236,13 +236,7 @@ def read_axes(path: Path, interface: Interface) -> Axes:
 
     Raises InputError, with the parameter, where the file is malformed.
     """
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"{path}: not a TOML file: {error}") from error
-    return restricted(interface, table, str(path))
+    return restricted(interface, read_toml(path), str(path))
 
 
 def restricted(interface: Interface, table: Mapping[str, Any], whence: str) -> Axes:

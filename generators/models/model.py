@@ -1,9 +1,8 @@
 """A design of one length as graphs that can be printed, with the name that the printed files carry.
 
-A graph as text: one node is one declaration, one operation. One driver prints it, with a record for each language.
-
-A template has the words of the operands as ``{x}``, ``{y}`` and ``{z}``, the first two read with a sign as ``{sx}`` and
-``{sy}``, the width of the first operand and of the result as ``{of}`` and ``{to}``, and what the language adds to them.
+One driver prints a graph, with a record for each language: one node is one declaration, one operation. A template has
+the words of the operands as ``{x}``, ``{y}`` and ``{z}``, the first two read with a sign as ``{sx}`` and ``{sy}``, the
+width of the first operand and of the result as ``{of}`` and ``{to}``, and what the language adds to them.
 """
 
 from __future__ import annotations

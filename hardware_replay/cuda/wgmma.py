@@ -1,17 +1,15 @@
 """Kernels of wgmma.mma_async, the matrix products of a warpgroup of Hopper (sm_90a).
 
-A and B come from shared memory. C and D are in the registers of the 128 threads: PTX ISA, "Matrix
-Fragments for wgmma.mma_async.m64nNk16" and the same for each other K, accumulator D. Operands are neither negated nor
-transposed.
+A and B come from shared memory. C and D are in the registers of the 128 threads: PTX ISA, "Matrix Fragments for
+wgmma.mma_async.m64nNk16" and the same for each other K, accumulator D. Operands are neither negated nor transposed.
 
 The order of events follows "Async Proxy" and "wgmma.fence" of the PTX ISA: the copies to shared memory are made visible
 to the asynchronous proxy, then all threads meet; the accumulators are written before wgmma.fence, and read after the
 group of the one instruction has completed.
 
-Matrices in shared memory as wgmma and tcgen05.mma read them through a matrix descriptor.
-
-The layout is the one without swizzle, K-major for A and B alike. PTX ISA: "Major-ness supported by Strides" and "Matrix
-Descriptor Format" for wgmma; "Canonical Layouts" and "Shared memory descriptor" for tcgen05.
+wgmma and tcgen05.mma read matrices in shared memory through a matrix descriptor. The layout is the one without swizzle,
+K-major for A and B alike. PTX ISA: "Major-ness supported by Strides" and "Matrix Descriptor Format" for wgmma;
+"Canonical Layouts" and "Shared memory descriptor" for tcgen05.
 
 The layout consists of core matrices. A core matrix is 8 rows of A (columns of B) by 16 bytes along K, and lies in 128
 consecutive bytes. The K of one instruction is 32 bytes, which are two core matrices. The second one follows the first,

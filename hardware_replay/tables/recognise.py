@@ -1,6 +1,6 @@
 """Which kind of file this is, by its content: the ending of its name is not read.
 
-Arrays of .npy and .npz files. Nothing is unpickled.
+Nothing in .npy and .npz files is unpickled.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """The symbolic interpretation: pySMT bit-vector terms (QF_BV).
 
-A word's data is a term of exactly its width. Constants are folded by pySMT's own construction rules and by the
-solvers; only choices with a constant condition are folded here.
+A word's data is a term of exactly its width. Constants are folded by pySMT's own construction rules and by the solvers;
+only choices with a constant condition are folded here.
 
-Where the terms of formulas are kept: pySMT's environment, which whatever builds formulas is given.
-
-Terms of two environments never meet in one formula. An environment is not made for several threads.
+An environment of pySMT keeps the terms of formulas, and whatever builds formulas is given one. Terms of two
+environments never meet in one formula. An environment is not made for several threads.
 """
 
 from __future__ import annotations

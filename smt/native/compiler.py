@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import Any
 
@@ -51,6 +50,8 @@ def missing() -> str | None:
 @cache
 def processor() -> Processor:
     """Return this CPU. Raises TargetUnavailable where llvmlite is missing."""
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415  (few commands come here)
+
     llvm = _llvm()
     features = llvm.get_host_cpu_features().flatten()
     try:

@@ -4,7 +4,7 @@ The rules for widths and signs are those of Yosys' own evaluation: two operands 
 extended to the width that the operation needs, and the result keeps its lower bits.
 Of a ``$pmux`` with several select bits set, the highest one counts: it is that of the first item of a case statement.
 
-The shift cells: by constants they are wiring, by variable amounts an operation on a word or a row of choices.
+Shifts by constants are wiring, those by variable amounts an operation on a word or a row of choices.
 
 * ``$shl``, ``$sshl``: A in the width of Y, up by B, zeros coming in;
 * ``$shr``: A in the wider of its own width and that of Y, down by B, zeros coming in; ``$sshr`` with a signed A the

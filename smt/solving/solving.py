@@ -1,6 +1,6 @@
 """How queries are answered: by which solver or solvers, with which certificate, and from which store.
 
-Certification: a reply that a query is unsatisfiable counts only after another solver or a proof confirmed it.
+With a certificate a reply that a query is unsatisfiable counts only after another solver or a proof confirmed it.
 """
 
 from __future__ import annotations

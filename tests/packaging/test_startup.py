@@ -35,3 +35,11 @@ def test_option_answers_without_loading_a_solver_or_numpy(option: str) -> None:
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.strip()
     assert ended.stderr.splitlines()[-1] == "loaded:", ended.stderr
+
+
+def test_a_comparison_loads_neither_the_properties_nor_the_proofs_of_netlists() -> None:
+    """A witness is found without them, so the strategies that need them import them."""
+    needless = ["mmaproof.properties.library", "mmaproof.smt.proving.net_sweep", "mmaproof.smt.proving.adders"]
+    script = f"import sys, mmaproof.verification.compare; print(*sorted(set({needless}) & sys.modules.keys()))"
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=LONG, check=False)
+    assert (ended.returncode, ended.stdout.split()) == (0, []), ended.stderr

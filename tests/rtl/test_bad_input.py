@@ -141,7 +141,7 @@ def test_what_is_wrong_in_the_unit_file(change: tuple[str, str], message: str | 
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"UNIT.toml: No such file"):
+    with pytest.raises(InputError, match=r"UNIT.toml: cannot be read: No such file"):
         read_unit(tmp_path / "UNIT.toml")
     (tmp_path / "UNIT.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(InputError, match="not UTF-8"):

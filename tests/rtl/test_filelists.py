@@ -7,8 +7,7 @@ from support.rtl_units import COMBINATIONAL, LANES, write_unit
 
 from mmaproof.designs.errors import InputError
 from mmaproof.rtl import read_unit
-from mmaproof.rtl.filelist import FileList, read_file_list
-from mmaproof.rtl.unit_file import read_unit_file
+from mmaproof.rtl.unit_file import FileList, read_file_list, read_unit_file
 
 
 def listed(folder: Path, text: str) -> FileList:

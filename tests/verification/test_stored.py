@@ -15,11 +15,11 @@ from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Certify, Solving
 from mmaproof.smt.solving.store import Store
 from mmaproof.smt.solving.verdict import SolverIdentity, Status
-from mmaproof.verification import stored, strategies
+from mmaproof.verification import search as searching
+from mmaproof.verification import strategies
 from mmaproof.verification.compare import compare
 from mmaproof.verification.means import Means
-from mmaproof.verification.search import Budget
-from mmaproof.verification.stored import SOURCES
+from mmaproof.verification.search import SOURCES, Budget
 from mmaproof.verification.strategies import answer
 
 ROOT = Path(__file__).parents[2]
@@ -140,26 +140,26 @@ def test_a_proof_is_found_again_before_a_search(path, monkeypatch):
 def test_a_proof_that_does_not_count_is_made_again(path, monkeypatch, why):
     compare(*EQUAL, solver=Solving(store=path))
     if why == "other sources":
-        monkeypatch.setattr(stored, "digest_of_sources", lambda *_: "others")
+        monkeypatch.setattr(searching, "digest_of_sources", lambda *_: "others")
     solver, certify = (
         ("cvc5" if why == "another solver" else "bitwuzla"),
         Certify.SOLVER if why == "certified" else None,
     )
     means = Solving(solver, certify=certify, store=path)
-    assert stored.stored_proof(means, Equivalence(*EQUAL)) is None
-    assert stored.stored_proof(Solving(store=path), Equivalence(*EQUAL, k=8)) is None
+    assert searching.stored_proof(means, Equivalence(*EQUAL)) is None
+    assert searching.stored_proof(Solving(store=path), Equivalence(*EQUAL, k=8)) is None
     monkeypatch.undo()
-    assert stored.stored_proof(Solving(store=path), Equivalence(*EQUAL)) is not None
+    assert searching.stored_proof(Solving(store=path), Equivalence(*EQUAL)) is not None
 
 
 @pytest.mark.parametrize("status", [Status.UNKNOWN, Status.VACUOUS])
 def test_only_proofs_are_kept(path, status):
     question, reason = Equivalence(*EQUAL), "timeout" if status is Status.UNKNOWN else None
     solver = SolverIdentity("bitwuzla", "1")
-    stored.store_proof(
+    searching.store_proof(
         path, QuestionVerdict(status, 1.0, reason, solver=solver, question=question, proof=proof_if(status))
     )
-    stored.store_proof(
+    searching.store_proof(
         path, QuestionVerdict(Status.PROVED, 1.0, question=question, proof=Joined())
     )  # by no solver: it is found at once
     assert Store(path).contents() == ([], 0, 0)
@@ -172,14 +172,14 @@ def test_a_lemma_that_failed_is_no_part_of_a_proof(path):
         for x in (Status.PROVED, Status.UNKNOWN)
     )
     question = Equivalence(*EQUAL)
-    stored.store_proof(
+    searching.store_proof(
         path, QuestionVerdict(Status.PROVED, 1.0, solver=solver, question=question, lemmas=lemmas, proof=Joined())
     )
-    (kept,) = Store(path).proofs(question.own_key, stored.digest_of_sources(*stored.SOURCES))
+    (kept,) = Store(path).proofs(question.own_key, searching.digest_of_sources(*searching.SOURCES))
     assert kept.lemmas == ()
     other = replace(lemmas[0], solver=SolverIdentity("z3", "1"))
     mixed = Equivalence(*EQUAL, nan_codes=True)
-    stored.store_proof(
+    searching.store_proof(
         path, QuestionVerdict(Status.PROVED, 1.0, solver=solver, question=mixed, lemmas=(other,), proof=Joined())
     )
     assert Store(path).contents()[2] == 1

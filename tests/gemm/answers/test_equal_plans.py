@@ -8,7 +8,7 @@ from mmaproof.gemm.answers.compare import PlanComparison, compare_plans
 from mmaproof.gemm.answers.plan_questions import PlanCheck, check_plans
 from mmaproof.gemm.programs import read_plan
 from mmaproof.gemm.programs.evaluate import trace
-from mmaproof.gemm.programs.lengths import shortest_k, telling_k
+from mmaproof.gemm.programs.normal_form import shortest_k, telling_k
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status

@@ -9,10 +9,9 @@ from support.matrix_functions import Function, Matrix, ascending, black_box, des
 from mmaproof.designs.arrays import array_of, patterns_of
 from mmaproof.gemm.kernels.asked import Asked
 from mmaproof.gemm.kernels.fit import Answer, is_flushed
-from mmaproof.gemm.kernels.identify import DOUBTED, KernelSearch
+from mmaproof.gemm.kernels.identify import DOUBTED, KernelSearch, search_recorded
 from mmaproof.gemm.kernels.operands import KINDS, draw_product
 from mmaproof.gemm.kernels.outcome import Outcome
-from mmaproof.gemm.kernels.recorded import search_recorded
 from mmaproof.gemm.kernels.schedule_tree import are_same
 from mmaproof.gemm.programs import Plan, read_plan
 from mmaproof.gemm.programs.evaluate import multiply_plan

@@ -7,9 +7,9 @@ import pytest
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.operands import OperandBatch
-from mmaproof.generators.identify import differences
+from mmaproof.generators.identify import identify as searching
 from mmaproof.generators.identify.behaviour import Behaviour
-from mmaproof.generators.identify.differences import differing, first_differences
+from mmaproof.generators.identify.identify import differing, first_differences
 from mmaproof.generators.identify.space import Interface, default_axes, variants
 from mmaproof.smt.backends import BACKEND_VARIABLE
 from mmaproof.smt.evaluate import evaluate_on_arrays
@@ -39,7 +39,7 @@ def rows():
 @pytest.mark.parametrize(("at_once", "count"), [(50, COUNT), (8192, COUNT), (50, 1000)])
 def test_the_first_rows_are_found(rivals, rows, backend, at_once, count, monkeypatch):
     monkeypatch.setenv(BACKEND_VARIABLE, backend)
-    monkeypatch.setattr(differences, "AT_ONCE", at_once)
+    monkeypatch.setattr(searching, "AT_ONCE", at_once)
     ours = evaluate_on_arrays(VOLTA, rows)
     found = first_differences(rivals, rows, ours, count, lambda: False)
     expected = [differing(x, rows, ours, range(len(rows)))[:count] for x in rivals]
@@ -58,7 +58,7 @@ def test_no_rivals(rows):
 @pytest.mark.parametrize("backend", ["", "arrays"])
 def test_a_search_that_was_not_finished_says_nothing(rivals, rows, backend, monkeypatch):
     monkeypatch.setenv(BACKEND_VARIABLE, backend)
-    monkeypatch.setattr(differences, "AT_ONCE", 50)
+    monkeypatch.setattr(searching, "AT_ONCE", 50)
     ours = evaluate_on_arrays(VOLTA, rows)
     expected = [differing(x, rows, ours, range(len(rows)))[:COUNT] for x in rivals]
     together = () if backend else (len(rivals) + 1, len(rivals) + 3)

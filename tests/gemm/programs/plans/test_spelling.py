@@ -73,7 +73,7 @@ def test_toml_file_is_the_same_plan(tmp_path: Path) -> None:
     ("content", "what"),
     [
         ("promote = 128", "a plan names a unit"),
-        ("unit = ", "plan.toml: Invalid value"),
+        ("unit = ", "plan.toml: not TOML: Invalid value"),
         (f'unit = "{WGMMA}"\npromot = 128', "unknown key 'promot'.*did you mean promote"),
         (f'unit = "{WGMMA}"\nalpha = true', "a text or a number"),
         ('unit = "hopper/none"', "no instruction 'none'"),
