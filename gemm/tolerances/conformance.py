@@ -317,15 +317,16 @@ def ime(subject: Plan | MatrixTarget, product: Product, accumulator: Format) -> 
     fitting = [x for x in rows if (x.a_format, x.b_format, x.d_format) == (product.a, product.b, product.d)]
     unit = next((x for x in fitting if x.k == product.k), None)
     if unit is None:
-        known = sorted({x.k for x in fitting}) or sorted({x.signature.interface for x in rows})
-        raise InputError(f"the draft has no {product.formats} with K = {product.k}: {', '.join(map(str, known))}")
+        lengths = [str(k) for k in sorted({x.k for x in fitting})]
+        known = lengths or sorted({x.signature.interface for x in rows})
+        raise InputError(f"the draft has no {product.formats} with K = {product.k}: {', '.join(known)}")
     meant = Plan(unit)
 
     def checked(name: str) -> Check:
         a, b = _drawn(product, name)
         found, expected = (_multiplied(x, product, a, b) for x in (subject, meant))
-        differ = ~equal_patterns(product.d, found.ravel(), expected.ravel()).reshape(expected.shape)
-        row, column = divmod(int(differ.argmax()), differ.shape[1])
+        differ = ~equal_patterns(product.d, found.ravel(), expected.ravel())
+        row, column = divmod(int(differ.argmax()), product.n)
         return Check(name, not differ.any(), None, None, None, int(differ.sum()), row, column)
 
     return Conformance("ime", IME, subject.name, product, accumulator, tuple(map(checked, COLUMNS)))
