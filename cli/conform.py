@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @with_backend
 def conform(
-    standard: Annotated[str, argument("STANDARD", "tosa or p3109.")],
+    standard: Annotated[str, argument("STANDARD", "tosa, p3109 or ime.")],
     subject: Annotated[str, argument("PLAN|TARGET", "A plan, or a kernel: python:MODULE:FUNCTION or process:COMMAND.")],
     k: Annotated[int, option("--k K", "Length of the dot products.", min=1)],
     up_to: Annotated[int | None, option("--up-to K", "Ask at 2, 4, 8, ... times --k as well, up to K.", min=1)] = None,
@@ -39,7 +39,8 @@ def conform(
     """Find out whether a plan or a kernel meets the accuracy requirements of a standard, on the operands it states.
 
     tosa: the test of dot products of TOSA 1.1, data sets 0 to 5. p3109: each result is the projection of the exact dot
-    product. Exit status 0: all checks pass; 1: one fails.
+    product. ime: each result has the bits of RISC-V's draft (Zvdota, Zvbdota). Exit status 0: all checks pass; 1: one
+    fails.
     """
     from mmaproof.designs.errors import InputError, did_you_mean
     from mmaproof.designs.formats import find_format
@@ -118,4 +119,5 @@ def _print(answers: Sequence[Conformance]) -> None:
     if first.checks[0].wrong is None:
         say("absolute: largest error; squared: sum of squared errors; bias: sum of errors, each over what is allowed")
     else:
-        say("wrong: results that are not the projection of the exact dot product")
+        meant = "the projection of the exact dot product" if first.standard == "p3109" else "those of the draft"
+        say(f"wrong: results that are not {meant}")

@@ -35,9 +35,26 @@ class OperandOptions:
     scale_a: Annotated[str | None, option("--scale-a LIST", "Scales of the blocks of a, if it has any.")] = None
     scale_b: Annotated[str | None, option("--scale-b LIST", "Those of b.")] = None
 
-    def of(self, design: Design, k: int | None = None) -> Operands:
-        """Return the operands of length ``k`` (default K of the design) for a design; see ``parse_operands``."""
-        return parse_operands(design, self.a, self.b, self.c, k, self.scale_a, self.scale_b)
+    def of(self, design: Design, k: int | None = None, metadata: str | None = None) -> Operands:
+        """Return the operands of length ``k`` (default K of the design) for a design; see ``parse_operands``.
+
+        With ``metadata``, b has twice as many elements, of which they select half.
+        """
+        b = self.b if metadata is None else _selected(design, self.b, metadata)
+        return parse_operands(design, self.a, b, self.c, k, self.scale_a, self.scale_b)
+
+
+def _selected(design: Design, b: str, metadata: str) -> str:
+    """Return the elements of b that the metadata of a structured sparse a select. Raises OperandError."""
+    from mmaproof.designs.element import selected
+    from mmaproof.designs.errors import OperandError
+
+    fmt = design.b_format
+    if fmt.bits not in (8, 16) or design.scale_format is not None:
+        raise OperandError(f"--metadata selects 2 of 4 elements of 8 or 16 bits without scales, not {fmt.name}")
+    if not re.fullmatch(r"0x[0-9a-fA-F]+", metadata):
+        raise OperandError(f"--metadata {metadata}: a hexadecimal number such as 0xe4 is needed")
+    return ",".join(map(fmt.hex, selected(parse_patterns("b", b, fmt), int(metadata, 16))))
 
 
 def parse_patterns(column: str, text: str, fmt: Format) -> tuple[int, ...]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from mmaproof.cli.operands import OperandOptions, operands_record
-from mmaproof.cli.options import Decimal, DesignName, Length, with_backend, with_options
+from mmaproof.cli.options import Decimal, DesignName, Length, option, with_backend, with_options
 from mmaproof.cli.output import Exit, assumed_names, results, say, say_assumed, say_open_points
 from mmaproof.cli.showing import SHOWING, ShowingOptions
 
@@ -20,6 +20,9 @@ def run(
     given: OperandOptions,
     k: Length = None,
     decimal: Decimal = False,
+    metadata: Annotated[
+        str | None, option("--metadata HEX", "Of a 2:4 sparse a: which two of each four elements of b are multiplied.")
+    ] = None,
     showing: ShowingOptions = SHOWING,
 ) -> int:
     """Compute d = c + sum a[k]*b[k] as a design does."""
@@ -34,7 +37,7 @@ def run(
     from mmaproof.smt.trace import evaluate
 
     found = named_design(design)
-    operands = given.of(found, k)
+    operands = given.of(found, k, metadata)
     showing.ready()
     result, rests_on = evaluate(found, operands), open_points(found, operands)
     answer = RunAnswer(

@@ -220,7 +220,7 @@ def _without_shape(instruction: str) -> str:
 CATALOGUE_VARIABLE = "MMAPROOF_CATALOGUE"
 """The environment variable that names the user's own catalogue files, separated as in PATH."""
 
-FILES = ("shared", "nvidia", "amd", "x86", "arm", "riscv", "gaudi", "paper", "vortex", "tenstorrent")
+FILES = ("shared", "nvidia", "amd", "x86", "arm", "riscv", "gaudi", "paper", "vortex", "tenstorrent", "psp")
 """The project's own catalogue files, ``designs/data/catalogue/NAME.toml``, in the order in which designs are listed."""
 
 

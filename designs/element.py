@@ -5,6 +5,7 @@ No NumPy is imported here, so that one dot product can be computed and drawn wit
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -71,6 +72,24 @@ class Operands:
             for index, pattern in enumerate(patterns):
                 if not 0 <= pattern < 1 << fmt.bits:
                     raise OperandError(f"{column}[{index}] = {pattern:#x} is too wide for {fmt.name} ({fmt.bits} bits)")
+
+
+def selected(b: Sequence[int], metadata: int) -> tuple[int, ...]:
+    """Return the two of each four elements of ``b`` that 2:4 metadata select (PTX ISA, mma.sp; AMD, V_SMFMAC).
+
+    Four bits of ``metadata`` belong to four elements, the lowest to the first ones: the place of the first element that
+    is selected in the lower two bits, that of the second, which is further on, in the others. Raises OperandError.
+    """
+    groups, more = divmod(len(b), 4)
+    if more or metadata >> 4 * groups:
+        raise OperandError(f"metadata {metadata:#x} are of groups of 4 elements, and b has {len(b)}")
+    found: list[int] = []
+    for at in range(groups):
+        first, second = metadata >> 4 * at & 3, metadata >> (4 * at + 2) & 3
+        if first >= second:
+            raise OperandError(f"metadata {metadata:#x} select {first}, then {second} of group {at}: not in order")
+        found += (b[4 * at + first], b[4 * at + second])
+    return tuple(found)
 
 
 class Scaled(Protocol):

@@ -159,6 +159,12 @@ def parts(step: Step) -> Iterator[str]:
         (first_a, last_a), (first_b, last_b) = places
         phase = step.design.settings["fidelity_phase"]
         yield f"phase {phase}: the places {first_a} to {last_a} of a and {first_b} to {last_b} of b are multiplied"
+    kept = step.design.settings.get("product_bits")
+    if kept is not None:
+        yield f"products keep {kept} fraction bits, the last one set where anything was lost"
+    dropped = step.design.settings.get("dropped_bits")
+    if dropped:
+        yield f"the last {dropped} bits of the sum's magnitude are dropped before it is rounded"
     low = step.design.settings.get("low_bits")
     if low is not None:
         k = step.ks[0]

@@ -45,7 +45,7 @@ class Terms(Record):
 
     @property
     def drops_bits(self) -> bool:
-        """Whether bits of the significands are not multiplied."""
+        """Whether bits of the significands are not multiplied, or bits of a product are dropped by itself."""
         return False
 
     @property
@@ -79,10 +79,23 @@ class SingleProducts(Terms):
         ZeroProduct.OPERAND_MINUS_126, ZeroProduct, "exponent of a zero product in e_max", POINTS + "2"
     )
 
+    product_bits: int | None = parameter(
+        None,
+        IntegerRange(1, 200, otherwise="all"),
+        "fraction bits of a product that are kept; the last one is set where anything below it was lost",
+        "Sony PSP, vdot: hrydgard/ppsspp, issue 21070",
+        only=lambda terms: type(terms) is SingleProducts,
+    )
+
     @property
     def shift(self) -> int:
         """The parameter ``product_shift``."""
         return self.product_shift
+
+    @property
+    def drops_bits(self) -> bool:
+        """Whether bits of products are dropped before they are aligned."""
+        return self.product_bits is not None
 
     @property
     def zeros_are_absent(self) -> bool:

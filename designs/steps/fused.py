@@ -165,6 +165,12 @@ class FusedStep(AlignedStep):
         "integer bits of the sum above those of one product; the register wraps, 'sufficient' never does",
         POINTS + "13; Valpey et al. 2025",
     )
+    dropped_bits: int = parameter(
+        0,
+        IntegerRange(0, 64),
+        "lowest bits of the magnitude of the sum that are dropped before rho rounds it",
+        "Sony PSP, vdot: hrydgard/ppsspp, issue 21070 and pull request 21820",
+    )
     floor: int | None = parameter(
         None, IntegerRange(-2000, 2000, otherwise="none"), "least value of e_max", POINTS + "3 and 4"
     )
@@ -194,7 +200,7 @@ class FusedStep(AlignedStep):
     @property
     def guarantees(self) -> frozenset[Guarantee]:
         """What follows from the alignment, the register and the join."""
-        if self.terms.drops_bits:
+        if self.terms.drops_bits or self.dropped_bits:
             return frozenset()
         as_term, alone = isinstance(self.join, JoinedAsTerm), self._converts_its_sum
         own_cuts = self.alignment is not Alignment.COMPLEMENT and self.small_c is SmallC.ROUNDED
@@ -272,6 +278,8 @@ class FusedStep(AlignedStep):
         for fmt in (signature.c, signature.d):
             if self.c_extra_bits > fmt.fraction_bits:
                 yield "c_extra_bits", f"c_extra_bits = {self.c_extra_bits} exceeds the fraction bits of {fmt.name}"
+        if self.dropped_bits >= self.fraction_bits:
+            yield "dropped_bits", f"dropped_bits = {self.dropped_bits} leaves none of F = {self.fraction_bits}"
         yield from self._misfits_of_complement()
         if self.adds_c_last and signature.c is not signature.d:
             yield "join", f"join = {Join.IEEE} adds c in {signature.d.name}, and c is {signature.c.name}"

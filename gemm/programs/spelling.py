@@ -432,8 +432,8 @@ def settings_of(plan: Plan) -> list[tuple[str, str]]:
     if plan.then:
         found.append(("then", "+".join(_name_beside(plan.unit, x) for x in plan.then)))
     if plan.held is not None:
-        rounding = "" if plan.held.rounding is Rounding.RNE else f":{plan.held.rounding}"
-        found.append(("held", ">".join(x.name for x in plan.held.formats) + rounding))
+        by = "" if plan.held.rounding is Rounding.RNE else f":{plan.held.rounding}"
+        found.append(("held", ">".join(x.name for x in plan.held.formats) + by))
     found += [(x.key, _spelled_level(plan, x)) for x in plan.levels]
     epilogue = plan.epilogue
     if epilogue.c is not JoinsC.FIRST or epilogue.c_format is not None:

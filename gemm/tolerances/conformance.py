@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mmaproof.designs.arrays import values_of
+from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.conversions import OutOfRange
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import Format
@@ -24,6 +25,7 @@ from mmaproof.gemm.programs.arithmetic import rules_of
 from mmaproof.gemm.programs.evaluate import multiply_plan
 from mmaproof.hardware_replay.matrix_target import MatrixTarget, Product
 from mmaproof.smt.algebra.integers import IntegerAlgebra
+from mmaproof.smt.evaluate import equal_patterns
 from mmaproof.smt.semantics.convert import Rules
 from mmaproof.smt.semantics.ieee import convert_number
 from mmaproof.smt.semantics.unpack import Unpacked
@@ -215,10 +217,15 @@ def p3109(subject: Plan | MatrixTarget, product: Product, accumulator: Format) -
     return Conformance("p3109", P3109, subject.name, product, accumulator, tuple(checks))
 
 
-def _projected(subject: Plan | MatrixTarget, product: Product, name: str) -> Check:
+def _drawn(product: Product, name: str) -> tuple[Patterns, Patterns]:
+    """Return a and b of a distribution."""
     rng = np.random.default_rng(0)
     a = COLUMNS[name](product.a, (product.m, product.k), rng)
-    b = COLUMNS[name](product.b, (product.k, product.n), rng)
+    return a, COLUMNS[name](product.b, (product.k, product.n), rng)
+
+
+def _projected(subject: Plan | MatrixTarget, product: Product, name: str) -> Check:
+    a, b = _drawn(product, name)
     d = _multiplied(subject, product, a, b)
     out = (
         subject.epilogue if isinstance(subject, Plan) else Epilogue(out_of_range=OutOfRange.parse("ovfinf", product.d))
@@ -298,5 +305,36 @@ def _converted(rules: Rules, fmt: Format, size: int, exponent: int, below: bool,
     return convert_number(_ALGEBRA, rules, NanCode.QUIET, number).data
 
 
-STANDARDS: Mapping[str, Callable[[Plan | MatrixTarget, Product, Format], Conformance]] = {"tosa": tosa, "p3109": p3109}
+IME = "RISC-V Zvdota and Zvbdota (draft, riscv-isa-manual pull request 2618), RVBNA: bulk normalisation, rounded to odd"
+
+
+def ime(subject: Plan | MatrixTarget, product: Product, accumulator: Format) -> Conformance:
+    """Return whether each result has the bits of the draft's dot product of K elements, from c = +0.
+
+    Operands are those of ``p3109``. Raises InputError for formats and for K that the draft's units do not have.
+    """
+    rows = [x for x in load_catalogue().designs.values() if x.family == "rvbna"]
+    fitting = [x for x in rows if (x.a_format, x.b_format, x.d_format) == (product.a, product.b, product.d)]
+    unit = next((x for x in fitting if x.k == product.k), None)
+    if unit is None:
+        lengths = [str(k) for k in sorted({x.k for x in fitting})]
+        known = lengths or sorted({x.signature.interface for x in rows})
+        raise InputError(f"the draft has no {product.formats} with K = {product.k}: {', '.join(known)}")
+    meant = Plan(unit)
+
+    def checked(name: str) -> Check:
+        a, b = _drawn(product, name)
+        found, expected = (_multiplied(x, product, a, b) for x in (subject, meant))
+        differ = ~equal_patterns(product.d, found.ravel(), expected.ravel())
+        row, column = divmod(int(differ.argmax()), product.n)
+        return Check(name, not differ.any(), None, None, None, int(differ.sum()), row, column)
+
+    return Conformance("ime", IME, subject.name, product, accumulator, tuple(map(checked, COLUMNS)))
+
+
+STANDARDS: Mapping[str, Callable[[Plan | MatrixTarget, Product, Format], Conformance]] = {
+    "tosa": tosa,
+    "p3109": p3109,
+    "ime": ime,
+}
 """The standards with checks of numbers."""

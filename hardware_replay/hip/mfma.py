@@ -42,7 +42,7 @@ extern "C" __global__ void {name}(
 """  # noqa: E501
 
 _TYPES = {"fp64": "double", "fp32": "float", "tf32": "float", "fp16": "_Float16", "bf16": "short", "int32": "int"}
-"""C++ types of the elements of registers by format; elements of 8 bits are handed over as one integer of 64 bits."""
+"""C++ types of the elements of registers by format; elements of 8 bits are handed over as one integer."""
 
 _Places = npt.NDArray[np.intp]
 
@@ -57,6 +57,8 @@ def kernel(design: Design) -> Kernel:
         raise InputError(f"{design.name} is not an instruction of an AMD GPU: {', '.join(ARCHITECTURES)} are")
     if design.name != design.base_name:
         raise InputError(f"{design.name} has parameters changed: a GPU runs {design.base_name}")
+    if not design.instruction.startswith("v_mfma_"):
+        raise InputError(f"{design.name} has no kernel here: those of v_mfma instructions are written")
     name = re.sub(r"\W", "_", design.name)
     architecture = load_catalogue().architectures[design.architecture].targets[-1]
     machine_code = rf"\b{re.escape(design.instruction)}\s"
@@ -73,8 +75,12 @@ def _builtin(design: Design) -> str:
 
 
 def _neighbours(design: Design) -> int:
-    """Return how many elements of A, and of B, a lane has: they fill 64 bits, or 32 of fp32 and of bf16 without _1k."""
-    fills_one_register = design.a_format.name == "fp32" or _builtin(design).endswith("bf16")
+    """Return how many elements of A, and of B, a lane has.
+
+    They fill 64 bits, or 32 of fp32, of bf16 without _1k, and of int8 before CDNA3.
+    """
+    before = re.search(r"(bf16|[0-9]i8)$", _builtin(design)) is not None
+    fills_one_register = design.a_format.name == "fp32" or before
     return (32 if fills_one_register else 64) // design.a_format.bits
 
 
@@ -85,7 +91,7 @@ def _blocks(design: Design) -> int:
 def _source(name: str, design: Design) -> str:
     accumulators = _blocks(design) * design.m * design.n // _LANES
     if design.a_format.bits == 8:
-        inputs = _declare("long long", "Input", 1)
+        inputs = _declare("long long" if _neighbours(design) == 8 else "int", "Input", 1)
     else:
         inputs = _declare(_TYPES[design.a_format.name], "Input", _neighbours(design))
     return _SOURCE.format(

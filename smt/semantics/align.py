@@ -8,7 +8,7 @@ from mmaproof.designs.readings import Alignment, Comparator
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.algebra.words import nearest_rounds_up
 from mmaproof.smt.semantics.cut import Cut
-from mmaproof.smt.semantics.terms import Term
+from mmaproof.smt.semantics.terms import Term, drop_low_jam
 
 
 def largest_exponent(
@@ -45,9 +45,9 @@ def align(algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D], cut: Cut) ->
         case Alignment.FLOOR:
             value = _drop_low(significand.negated_where(term.negative), surplus).shift_right(amount)
         case Alignment.JAM:
-            value = _drop_low_jam(significand, surplus).shift_right_jam(amount).negated_where(term.negative)
+            value = drop_low_jam(significand, surplus).shift_right_jam(amount).negated_where(term.negative)
         case Alignment.NEAREST:
-            jammed = _drop_low_jam(significand, surplus).shift_right_jam(amount)
+            jammed = drop_low_jam(significand, surplus).shift_right_jam(amount)
             value = _round_to_even(jammed).negated_where(term.negative)
         case Alignment.TRUNCATE:
             value = _drop_low(significand, surplus).shift_right(amount).negated_where(term.negative)
@@ -85,11 +85,3 @@ def _round_to_even(x: Word[D]) -> Word[D]:
 def _drop_low(x: Word[D], places: int) -> Word[D]:
     """Return ``x`` without its lowest bits, one bit wide at least (the sign of a signed word stays)."""
     return x.extend(max(x.width, places + 1)).drop_low(max(places, 0))
-
-
-def _drop_low_jam(x: Word[D], places: int) -> Word[D]:
-    """Return the same, jammed: the lowest bit that is left is set where a bit is lost."""
-    if places <= 0:
-        return x
-    x = x.extend(max(x.width, places + 1))
-    return x.shift_right_jam(x.algebra.unsigned(places, places.bit_length())).narrow(x.width - places)

@@ -62,6 +62,9 @@ def fused_step(
         total, e_max, fraction_bits = _round_down_again(sums[-1], path.rounds_again, design.d_format.e_min)
     trace = lost_bits(algebra, sums) if step.sticky is Sticky.YES else None
     zero_negative = sign_of_zero_sum(algebra, step, products, accumulator.negative)
+    if step.dropped_bits:
+        zero_negative = zero_negative | (total < 0)
+        total, fraction_bits = _without_low_bits(total, step.dropped_bits), fraction_bits - step.dropped_bits
     converted, overflowed = convert(algebra, Rules.of(step), total, e_max, fraction_bits, zero_negative, trace)
     if drops_specials:
         near = ~_is_far(step.fraction_bits, sums[-2].as_term(), accumulator)
@@ -69,6 +72,12 @@ def fused_step(
     special = special_result(algebra, products, (c,), step)
     d = choose_special(algebra, design.d_format, step.nan_code, special, converted)
     return StepSignals(path, tuple(sums), (), converted, overflowed, special, d)
+
+
+def _without_low_bits(total: Word[D], places: int) -> Word[D]:
+    """Return a sum whose magnitude has lost its lowest bits."""
+    magnitude = total.magnitude()
+    return magnitude.extend(max(magnitude.width, places + 1)).drop_low(places).negated_where(total < 0)
 
 
 def _terms(

@@ -80,6 +80,14 @@ class Term(Generic[D, T]):
         )
 
 
+def drop_low_jam(x: Word[D], places: int) -> Word[D]:
+    """Return a magnitude without its lowest bits; the lowest bit that is left is set where a bit is lost."""
+    if places <= 0:
+        return x
+    x = x.extend(max(x.width, places + 1))
+    return x.shift_right_jam(x.algebra.unsigned(places, places.bit_length())).narrow(x.width - places)
+
+
 @dataclass(frozen=True, slots=True)
 class Factors(Generic[D, T]):
     """The elements of a and b at one k, with the scales of their blocks where the unit has scales."""
@@ -123,6 +131,10 @@ def product_term(algebra: Algebra[D, T], step: AlignedStep, x: Factors[D, T]) ->
             pass
         case _:
             assert_never(reading)
+    kept = step.terms.product_bits if isinstance(step.terms, SingleProducts) else None
+    if kept is not None and kept < fraction_bits:
+        places, fraction_bits = fraction_bits - kept, kept
+        significand, largest = drop_low_jam(significand, places), largest >> places | 1
     if step.product_exponent is ProductExponent.NORMALISED:
         significand, exponent, fraction_bits = _normalise_product(zero, significand, exponent, fraction_bits)
         largest = (1 << significand.width) - 1

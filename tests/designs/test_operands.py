@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.designs.element import Operands
+from mmaproof.designs.element import Operands, selected
 from mmaproof.designs.errors import DesignError, OperandError
 from mmaproof.designs.operands import OperandBatch
 
@@ -51,3 +51,26 @@ def test_rows_go_in_and_out():
     made = OperandBatch.of_rows(VOLTA.formats, rows)
     assert [made.row(i) for i in range(2)] == rows
     assert made.k == 4
+
+
+def test_metadata_select_two_of_four_elements():
+    b = tuple(range(100, 116))
+    pairs = [(0, 1), (0, 2), (1, 3), (2, 3)]
+    metadata = sum((second << 2 | first) << 4 * i for i, (first, second) in enumerate(pairs))
+    dense = [i in pairs[at] for at in range(4) for i in range(4)]  # which places of a are stored
+    assert selected(b, metadata) == tuple(x for x, stored in zip(b, dense, strict=True) if stored)
+    assert selected(b[:4], 0x4) == (100, 101)
+
+
+@pytest.mark.parametrize(
+    ("count", "metadata", "problem"),
+    [
+        (4, 0x0, "select 0, then 0 of group 0"),
+        (8, 0x14, "select 1, then 0 of group 1"),
+        (4, 0x44, "groups of 4 elements, and b has 4"),
+        (6, 0x4, "b has 6"),
+    ],
+)
+def test_metadata_that_select_nothing_in_order_are_refused(count, metadata, problem):
+    with pytest.raises(OperandError, match=problem):
+        selected((0,) * count, metadata)

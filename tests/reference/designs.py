@@ -9,7 +9,19 @@ from typing import Any
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.parameters import complete_settings
-from reference import accumulators, arm, exact, families, gaudi, riscv, sign_frame, sums_rounded_down, tensix, vortex
+from reference import (
+    accumulators,
+    arm,
+    exact,
+    families,
+    gaudi,
+    psp,
+    riscv,
+    sign_frame,
+    sums_rounded_down,
+    tensix,
+    vortex,
+)
 
 Patterns = list[int]
 Ask = Callable[[Design, Patterns, Patterns, Operands, int], int]
@@ -379,6 +391,7 @@ _FAMILIES: dict[str, Ask] = {
     "rvbna": _rvbna,
     "vortex-tfr": _vortex,
     "tensix": _tensix,
+    "vfpu": lambda design, a, b, operands, nan_code: psp.vdot_and_vadd(a, b, operands.c),
     "integer": _integer,
     "interleaved-fma": _interleaved,
     "sequential": _sequential,

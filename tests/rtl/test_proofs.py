@@ -73,6 +73,7 @@ FAMILIES = {
     "gaudi3": "gaudi3/mme.m1n1k2.f32.f16.f16.f32",
     "interleaved-fma": "cpu/tdpbf16ps.m16n16k32.f32.bf16.bf16.f32",
     "tensix": "wormhole/mvmul.phase0.m8n16k16.f32.e8m7.e8m7.f32",
+    "vfpu": "psp/vdot.m1n1k4.f32.f32.f32.f32",
     "e-fdpa": "cdna1/v_mfma_f32_32x32x2bf16",
 }
 """A design of each family whose printed unit is proved."""
@@ -88,6 +89,7 @@ LONG_FAMILIES = {
     "rounded-pairs",
     "st-fdpa",
     "tensix",
+    "vfpu",
 }
 """families whose proofs take too long for CI"""
 

@@ -40,7 +40,7 @@ def test_what_a_reading_flushes(reading):
 def test_letters_and_catalogue():
     assert [find_design(f"{BF16.name}@subnormals={x}").step.subnormals for x in "ABCDEFG"] == [*FLUSHES]
     found = {(d.family, d.step.subnormals) for d in load_catalogue().designs.values()}
-    all_of = ("ftz-addmul", "fma-chain", "interleaved-fma", "bf16-to-odd", "sign-frame", "gaudi2", "tensix")
+    all_of = ("ftz-addmul", "fma-chain", "interleaved-fma", "bf16-to-odd", "sign-frame", "gaudi2", "tensix", "vfpu")
     flushing = {(x, Subnormals.FLUSHED) for x in all_of}
     flushing |= {(x, Subnormals(BOTH)) for x in ("fma-chain", "interleaved-fma", "sign-frame", "gaudi2")}
     flushing.add(("vortex-tfr", Subnormals.RESULTS))

@@ -16,7 +16,7 @@ from mmaproof.designs.formats import find_format
 from mmaproof.designs.operands import pattern_dtype
 from mmaproof.gemm.programs import read_plan
 from mmaproof.gemm.tolerances import conformance
-from mmaproof.gemm.tolerances.conformance import BOUNDS, _operands, bounds, p3109, set_data, tosa
+from mmaproof.gemm.tolerances.conformance import BOUNDS, _operands, bounds, ime, p3109, set_data, tosa
 from mmaproof.hardware_replay.matrix_target import Product
 
 FP32 = find_format("fp32")
@@ -209,3 +209,17 @@ def test_plans_that_round_once_conform_to_p3109_and_others_do_not():
     assert p3109(exact, product(2, "bf16"), FP32).conforms
     assert not p3109(read_plan("hopper/wgmma.f32.e4m3.e4m3"), product(32, "e4m3"), FP32).conforms
     assert pattern_dtype(FP32) == np.uint32
+
+
+def test_units_of_the_draft_conform_to_it_and_others_do_not():
+    asked = product(8, "bf16")
+    draft = ime(read_plan("riscv/vfwbdota.vv.m1n8k8.f32.bf16.bf16.f32"), asked, FP32)
+    assert draft.conforms
+    assert {x.wrong for x in draft.checks} == {0}
+    # fewer fraction bits below the largest exponent, c as a term, and truncation are other units
+    for other in ("riscv/vfwbdota.vv.m1n8k8.f32.bf16.bf16.f32@fraction_bits=25", "cdna1/v_mfma_f32_32x32x4bf16"):
+        assert not ime(read_plan(other), asked, FP32).conforms, other
+    with pytest.raises(InputError, match=r"the draft has no f32\.bf16\.bf16 with K = 7: 4, 8"):
+        ime(read_plan("cdna1/v_mfma_f32_32x32x4bf16"), product(7, "bf16"), FP32)
+    with pytest.raises(InputError, match=r"the draft has no f32\.f16\.f16 with K = 8: f32\."):
+        ime(read_plan("hopper/wgmma.f32.f16.f16"), product(8), FP32)

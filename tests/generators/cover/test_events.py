@@ -215,7 +215,7 @@ def test_a_kind_of_step_that_is_not_known_is_not_asked():
     assert events == operands | chain | causes | {"special result", "nonzero product in step"}
     assert unasked(design, batch) == "what happens inside a step of this kind"
     unknown = {x.family for x in FAMILIES.values() if unasked(x, rows_of(x, 1))}
-    assert unknown == {design.family, "tensix", "vortex-tfr"}
+    assert unknown == {design.family, "tensix", "vfpu", "vortex-tfr"}
 
 
 def by_hand(design, pairs, c=0):

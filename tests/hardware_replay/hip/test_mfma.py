@@ -21,13 +21,14 @@ from mmaproof.smt.evaluate import evaluate_batch
 from mmaproof.verification.distributions import draw
 
 TARGETS = {"cdna1": "gfx908", "cdna2": "gfx90a", "cdna3": "gfx942"}
-KERNELS = [kernel(x) for x in load_catalogue().designs.values() if x.architecture in ARCHITECTURES]
+MFMA = [x for x in load_catalogue().designs.values() if x.architecture in ARCHITECTURES and "mfma" in x.instruction]
+KERNELS = [kernel(x) for x in MFMA]
 
 # the tables of "AMD matrix cores" (lab notes) and of the instruction set guides; the rest has one block
 BLOCKS = {
-    2: ["32x32x1f32", "32x32x4f16", "32x32x2bf16", "32x32x4bf16_1k"],
-    4: ["16x16x1f32", "16x16x4f16", "16x16x2bf16", "16x16x4bf16_1k", "4x4x4f64"],
-    16: ["4x4x1f32", "4x4x4f16", "4x4x2bf16", "4x4x4bf16_1k"],
+    2: ["32x32x1f32", "32x32x4f16", "32x32x2bf16", "32x32x4bf16_1k", "32x32x4i8"],
+    4: ["16x16x1f32", "16x16x4f16", "16x16x2bf16", "16x16x4bf16_1k", "4x4x4f64", "16x16x4i8"],
+    16: ["4x4x1f32", "4x4x4f16", "4x4x2bf16", "4x4x4bf16_1k", "4x4x4i8"],
 }
 
 
@@ -180,7 +181,9 @@ def test_wrong_layout_is_noticed(design: str, operand: str, wrong: Callable[[Fra
     assert differs(replace(of, fragments={**of.fragments, operand: wrong(of.fragments[operand])}))
 
 
-@pytest.mark.parametrize("design", ["hopper/mma.m16n8k16.f32.f16.f16.f32", "cdna1/v_mfma_f32_4x4x4f16@L=2"])
+@pytest.mark.parametrize(
+    "design", ["hopper/mma.m16n8k16.f32.f16.f16.f32", "cdna1/v_mfma_f32_4x4x4f16@L=2", "cdna2/v_dot2_f32_f16"]
+)
 def test_other_designs_are_rejected(design: str) -> None:
     with pytest.raises(InputError, match=re.escape(design)):
         kernel(find_design(design))
