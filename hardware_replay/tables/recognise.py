@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import sys
 import zipfile
+import zlib
 from io import BytesIO
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from mmaproof.hardware_replay.tables.tensors import read_safetensors, read_torch
 from mmaproof.hardware_replay.tables.text import read_text
 
 STDIN = "-"
+_GZIP = b"\x1f\x8b"
 _LENGTH = 8
 """Bytes of the length before the header of a safetensors file"""
 
@@ -68,6 +71,14 @@ def read_bytes(name: str) -> bytes:
 
 
 def _table(data: bytes, whence: str) -> Table:
+    if data.startswith(_GZIP):
+        with gzip.open(BytesIO(data)) as file:
+            try:
+                data = file.read(LARGEST + 1)
+            except (OSError, EOFError, zlib.error) as error:
+                raise InputError(f"{whence}: a damaged gzip file: {error}") from error
+        if len(data) > LARGEST:
+            raise InputError(f"{whence}: holds more than {LARGEST} bytes; at most these are read")
     if data.startswith(MAGIC):
         return read_npy_table(data, whence)
     if data.startswith(b"PK"):
