@@ -42,6 +42,7 @@ class ExportFormat(StrEnum):
     C_MODEL = "c-model"
     CUDA_MODEL = "cuda-model"
     SV_MODEL = "sv-model"
+    C_JUDGE = "c-judge"
 
 
 PROGRAMS = (ExportFormat.CUDA, ExportFormat.HIP)
@@ -101,6 +102,7 @@ def export(
     c-model    a design as functions in C11, with a self-test
     cuda-model a design as a function of CUDA C++ for host and device, with a self-test
     sv-model   a design as a combinational SystemVerilog module, with test benches
+    c-judge    a C11 program that says of a product in .npy files whether it has the bits of a design
 
     The expected d is what SOURCE holds of the design, else what the model returns.
     """  # noqa: D301  (a backspace before lines that are to stay as they are)
@@ -117,7 +119,7 @@ def export(
         require_new_folder(output)
     else:
         make_way(output, read=[Path(x) for x in sources])
-    if form in MODELS:
+    if form in MODELS or form is ExportFormat.C_JUDGE:
         if designs:
             raise InputError(f"{form} is of the design that is named first: leave --design out")
         answer, text = _model(sources, form, output, k, rows, seed)
@@ -131,7 +133,8 @@ def export(
         chosen = [find_design(x) for x in designs or []]
         write = _program if form in PROGRAMS else partial(_vectors, decimal=decimal)
         answer, text = write(sources[0], form, output, chosen, (k, rows, seed))
-    about = [find_design(x) for x in ([*sources] if form in (ExportFormat.SMT2, *MODELS) else designs or [])]
+    of_sources = form in (ExportFormat.SMT2, ExportFormat.C_JUDGE, *MODELS)
+    about = [find_design(x) for x in (sources if of_sources else designs or [])]
     if json:
         print_json(answer(file=str(output), format=form.value, assumed=assumed_names(about)))
     else:
@@ -174,7 +177,7 @@ def _vectors(
             write_vectors(output, list(selection.vectors))
         case ExportFormat.CUDA | ExportFormat.HIP | ExportFormat.SMT2 | ExportFormat.C_MODEL:
             raise ValueError(f"{form.value} is not a format of rows")
-        case ExportFormat.CUDA_MODEL | ExportFormat.SV_MODEL:
+        case ExportFormat.CUDA_MODEL | ExportFormat.SV_MODEL | ExportFormat.C_JUDGE:
             raise ValueError(f"{form.value} is not a format of rows")
         case _:
             assert_never(form)
@@ -254,8 +257,10 @@ def _model(
     """Write a design as a program; return likewise."""
     from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.errors import InputError
+    from mmaproof.designs.files import write_atomically
     from mmaproof.explain.answers.listings import ExportedModel
     from mmaproof.generators.formats.verilog import write_texts
+    from mmaproof.generators.models.c_judge import c_judge
     from mmaproof.generators.models.c_model import c_files
     from mmaproof.generators.models.cuda_model import cuda_files
     from mmaproof.generators.models.model import make_model
@@ -265,6 +270,12 @@ def _model(
     if len(sources) != 1:
         raise InputError(f"{len(sources)} sources: {form} is of one design")
     model = make_model(find_design(sources[0]), k, tool_version(), wide=form is ExportFormat.SV_MODEL)
+    if form is ExportFormat.C_JUDGE:
+        if rows is not None:
+            raise InputError("c-judge has no self-test: leave --rows out")
+        write_atomically(output, c_judge(model))
+        found = partial(ExportedModel.taken, model, design=model.design.name, rows=0, files=[output.name])
+        return found, f"{model.design.name}, k = {model.k}; cc -std=c11 -O2 -o judge {output.name}"
     test = make_self_test(model, ROWS if rows is None else rows, seed)
     write = {ExportFormat.C_MODEL: c_files, ExportFormat.CUDA_MODEL: cuda_files, ExportFormat.SV_MODEL: sv_files}[form]
     files = write(model, test)

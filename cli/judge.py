@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
-from mmaproof.cli.options import Json, Seed, argument, option, with_backend
+from mmaproof.cli.options import (
+    InterfaceOfFile,
+    Json,
+    LengthOfFile,
+    ReadAs,
+    Seed,
+    argument,
+    option,
+    with_backend,
+)
 from mmaproof.cli.output import Exit, assumed_names, print_json, progress, say, say_assumed, say_wrapped
 
 if TYPE_CHECKING:
     from mmaproof.gemm.tolerances.judge import Judgement
+    from mmaproof.hardware_replay.tables.reading import Wanted
 
 FRACTIONS = (0.01, 0.1, 0.5)
 """Fractions of faulty rows of which it is said with what probability a sample of rows misses them."""
@@ -20,39 +31,49 @@ SHOWN = 12
 def judge(
     source: Annotated[
         str,
-        argument("SOURCE", "FILE with matrices a, b, d (and c, scale_a, scale_b), or A.npy,B.npy,D.npy."),
+        argument(
+            "SOURCE",
+            "FILE of any kind with a, b, d (and c, scale_a, scale_b), matrices or rows of dot products, or "
+            "A.npy,B.npy,D.npy.",
+        ),
     ],
     plans: Annotated[
         list[str],
         option("--plan PLAN", "A plan, a design, an architecture, a product or a library of presets. Repeatable."),
     ],
+    bound: Annotated[
+        float | None,
+        option("--bound X", "The largest |d - exact| that is accepted, in the place of proved bounds."),
+    ] = None,
     rows: Annotated[int | None, option("--rows N", "Judge N rows only, drawn with --seed.", min=1)] = None,
     seed: Seed = 0,
     require: Annotated[str, option("--require WORD", "exact or within: what is accepted.")] = "within",
     explain: Annotated[bool, option("--explain/--no-explain", "Look for what would explain other bits.")] = True,
+    interface: InterfaceOfFile = None,
+    k: LengthOfFile = None,
+    read_as: ReadAs = None,
     json: Json = False,
 ) -> int:
     """Say of a product that someone else computed which plan has its bits, or how far it is off.
 
     exact: all bits are those of a plan; mixed: each row, column or tile has those of one; within: of none, and inside
-    the proved bounds of all; outside: beyond every bound; indeterminate: none of these is known. Exit status 0: exact,
+    the proved bounds of all; outside: beyond every bound; indeterminate: none of these is known. The formats of a file
+    that does not say them are those of the first plan that is named alone, or of --interface. Exit status 0: exact,
     mixed or within; with --require exact only exact; 1: not so; 3: indeterminate.
     """
     from mmaproof.designs.errors import InputError
     from mmaproof.explain.answers.listings import FarElement, JudgedAnswer, PartOf
     from mmaproof.gemm.tolerances.judge import Verdict
     from mmaproof.gemm.tolerances.judge import judge as decide
-    from mmaproof.hardware_replay.tables.recognise import read_table
+    from mmaproof.hardware_replay.tables.reading import read_products
 
     if require not in (Verdict.EXACT, Verdict.WITHIN):
         raise InputError(f"--require {require!r}: exact or within")
-    held = read_table(source).roles()
-    if not {"a", "b", "d"} <= held.keys():
-        raise InputError(f"{source}: matrices a, b and d are needed: one file with these names, or a file for each")
+    held = read_products(source, _wanted(plans, interface, k, tuple(read_as or ())))
     given = (held.get(x) for x in ("d", "a", "b", "c"))
     scales = {x: held.get(x) for x in ("scale_a", "scale_b")}
     with progress("judging"):
-        found = decide(*given, plans=plans, rows=rows, seed=seed, explain=explain, **scales)
+        found = decide(*given, plans=plans, bound=bound, rows=rows, seed=seed, explain=explain, **scales)
     if json:
         far = found.element
         print_json(
@@ -77,6 +98,19 @@ def judge(
         return Exit.UNKNOWN
     accepted = found.verdict is Verdict.EXACT or (require == Verdict.WITHIN and found.verdict is not Verdict.OUTSIDE)
     return Exit.HOLDS if accepted else Exit.REFUTED
+
+
+def _wanted(plans: list[str], interface: str | None, k: int | None, read_as: tuple[str, ...]) -> Wanted:
+    """Return what is said of the file; the formats are those of the first plan that is none of many."""
+    from mmaproof.designs.signature import Signature
+    from mmaproof.gemm.tolerances.judge import named_plans
+    from mmaproof.hardware_replay.tables.reading import Wanted
+
+    found = Wanted.of(interface, k, read_as)
+    plan = next((x for x, is_meant in named_plans(plans) if is_meant), None)
+    if plan is None or interface is not None:
+        return found
+    return replace(found, signature=Signature(*plan.formats, plan.scale_format, plan.block))
 
 
 def _print(found: Judgement) -> None:

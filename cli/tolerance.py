@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mmaproof.explain.answers.listings import ToleranceAnswer
-    from mmaproof.gemm.tolerances.data import DataTolerance
+    from mmaproof.gemm.tolerances.data import DataDifference, DataTolerance
     from mmaproof.gemm.tolerances.sharpness import Caught
     from mmaproof.gemm.tolerances.statistical import Quantile
     from mmaproof.gemm.tolerances.tolerance import Tolerance, TwoNumbers
@@ -34,9 +34,13 @@ if TYPE_CHECKING:
 @with_backend
 @with_options(without="search jobs certify", timeout="120s")
 def tolerance(
-    plan: Annotated[
-        str,
-        argument("PLAN", "A design, or a plan such as 'hopper/wgmma.f32.e4m3.e4m3 | promote=128 | out=bf16'."),
+    plans: Annotated[
+        list[str],
+        argument(
+            "PLAN",
+            "A design, or a plan such as 'hopper/wgmma.f32.e4m3.e4m3 | promote=128 | out=bf16'. Of two, with --data: "
+            "how much their results differ.",
+        ),
     ],
     k: Annotated[int, option("--k K", "Length of the dot products.", min=1)],
     where: Where = None,
@@ -67,14 +71,16 @@ def tolerance(
     With --where exponents=LO..HI two numbers are shown that hold for all operands of these exponents. Exit status 3:
     nothing is proved about the errors of this plan, and the output says why.
     """
-    from mmaproof.gemm.tolerances.data import data_tolerance
+    from mmaproof.designs.errors import InputError
     from mmaproof.gemm.tolerances.sharpness import sharpness
     from mmaproof.gemm.tolerances.statistical import require_measurable
     from mmaproof.gemm.tolerances.tolerance import NothingProvedError
     from mmaproof.gemm.tolerances.tolerance import tolerance as tolerance_of
 
     require_measurable(0.5 if quantile is None else quantile, distribution, confidence, samples or 1)
-    found = tolerance_of(plan, k, where or (), solving=options.solving, limits=options.limits)
+    if len(plans) > 2 or (len(plans) == 2 and (data is None or where or mutants or quantile is not None)):
+        raise InputError(f"{len(plans)} plans: --data says of which operands two may differ, without other questions")
+    found, *other = (tolerance_of(x, k, where or (), solving=options.solving, limits=options.limits) for x in plans)
     with progress(f"proving what a step of {found.unit.name} loses"):
         proof = found.proof
     two: TwoNumbers | str | None = None
@@ -83,12 +89,8 @@ def tolerance(
             two = found.rtol_atol()
         except NothingProvedError as reason:
             two = str(reason)
-    measured, caught, of_data = None, None, None
-    if data is not None:
-        with progress(f"measuring errors of {data}"):
-            of_data = data_tolerance(
-                found, data, p=quantile or 0.999, confidence=confidence, samples=samples or 10_000, seed=options.seed
-            )
+    measured, caught = None, None
+    of_data, apart = _of_drawn(found, other, data, (quantile or 0.999, confidence, samples or 10_000, options.seed))
     if quantile is not None:
         with progress("measuring the quantile"):
             measured = found.quantile(
@@ -98,16 +100,38 @@ def tolerance(
         with progress("seeding faults"):
             caught = sharpness(found, distribution, quantile=measured, seed=options.seed)
     if json:
-        print_json(_answer(found, two, measured, caught, distribution, of_data))
+        print_json(_answer(found, two, measured, caught, distribution, of_data, (other[0], apart) if apart else None))
     else:
+        if apart is not None:
+            say(_differing(found, other[0], apart))
         if of_data is not None:
             say(_of_data(found, of_data))
-        _print(found, two, measured, caught, distribution)
-        say_assumed([found.unit], indent="")
-        if found.open_points:
-            readings = "; ".join(x.words for x in found.open_points)
-            say_wrapped(f"the bound is another if {readings}", "rests on: ")
-    return Exit.HOLDS if proof.proved else Exit.UNKNOWN
+        for x in (found, *other):
+            _print(x, two, measured, caught, distribution)
+        _say_open([found, *other])
+    return Exit.HOLDS if all(x.proved for x in (found, *other)) else Exit.UNKNOWN
+
+
+def _of_drawn(
+    found: Tolerance, other: Sequence[Tolerance], data: str | None, drawn: tuple[float, float, int, int]
+) -> tuple[DataTolerance | None, DataDifference | None]:
+    """Return what is measured of data: of one plan its tolerance, of two how much they differ."""
+    from mmaproof.gemm.tolerances.data import data_difference, data_tolerance
+
+    if data is None:
+        return None, None
+    p, confidence, samples, seed = drawn
+    with progress(f"measuring {'differences' if other else 'errors'} of {data}"):
+        if other:
+            return None, data_difference(found, other[0], data, p=p, confidence=confidence, samples=samples, seed=seed)
+        return data_tolerance(found, data, p=p, confidence=confidence, samples=samples, seed=seed), None
+
+
+def _say_open(found: Sequence[Tolerance]) -> None:
+    say_assumed([x.unit for x in found], indent="")
+    for readings in (x.open_points for x in found):
+        if readings:
+            say_wrapped(f"the bound is another if {'; '.join(x.words for x in readings)}", "rests on: ")
 
 
 def _print(
@@ -144,18 +168,37 @@ def _of_data(found: Tolerance, x: DataTolerance) -> str:
     """Return the line that most people ask for: what is proved within which limits, what is measured, and the test."""
     from mmaproof.gemm.tolerances.data import up_to_digits
 
-    limits = [f"|a| <= {x.a:g}", f"|b| <= {x.b:g}", *([] if x.sums is None else [f"|sums so far| <= {x.sums:g}"])]
-    proved, own, q = "nothing is proved", "", x.quantile
+    proved, own = "nothing is proved", ""
     if x.atol is not None and x.elements is not None:
-        proved = f"atol = {up_to_digits(x.atol):g} is proved for {', '.join(limits)}"
+        proved = f"atol = {up_to_digits(x.atol):g} is proved for {_limits(x)}"
         own = f"  # allows at most {up_to_digits(x.elements):g} on such data: it knows the operands"
+    return f"{proved}; {_measured('errors', x)}; test: {_assertion(found)}{own}"
+
+
+def _differing(first: Tolerance, second: Tolerance, x: DataDifference) -> str:
+    """Return the line that says how much two plans differ."""
+    from mmaproof.gemm.tolerances.data import up_to_digits
+
+    proved = "nothing is proved"
+    if x.most is not None:
+        proved = f"at most {up_to_digits(x.most):g} is proved for {_limits(x)}"
+    names = f"{first.plan.name} and {second.plan.name} differ: {proved}"
+    return f"{names}; {_measured('differences', x)}; {100 * x.equal:.3g} % are equal"
+
+
+def _limits(x: DataTolerance | DataDifference) -> str:
+    limits = [f"|a| <= {x.a:g}", f"|b| <= {x.b:g}", *([] if x.sums is None else [f"|sums so far| <= {x.sums:g}"])]
+    return ", ".join(limits)
+
+
+def _measured(what: str, x: DataTolerance | DataDifference) -> str:
+    q = x.quantile
     upper = (
         f"below {q.upper:.3g} ({100 * q.confidence:g} % confidence)"
         if isfinite(q.upper)
         else "not known: more --samples"
     )
-    measured = f"{100 * q.p:g} % of the errors of {q.samples} samples of {x.data}: {upper}; largest: {x.largest:.3g}"
-    return f"{proved}; {measured}; test: {_assertion(found)}{own}"
+    return f"{100 * q.p:g} % of the {what} of {q.samples} samples of {x.data}: {upper}; largest: {x.largest:.3g}"
 
 
 def _assertion(found: Tolerance) -> str:
@@ -216,6 +259,7 @@ def _answer(
     caught: Sequence[Caught] | None,
     distribution: str,
     of_data: DataTolerance | None,
+    apart: tuple[Tolerance, DataDifference] | None,
 ) -> ToleranceAnswer:
     from mmaproof.explain.answers import listings
     from mmaproof.explain.answers.answer import ABSENT
@@ -237,6 +281,14 @@ def _answer(
             quantile=_statistical(of_data.quantile),
             pytest=_assertion(found),
         )
+    if apart is not None:
+        held = apart[1]
+        given["difference"] = listings.DifferenceOfData.taken(
+            held,
+            plan=apart[0].plan.name,
+            **{x: _finite(getattr(held, x)) for x in ("most", "largest")},
+            quantile=_statistical(held.quantile),
+        )
     if caught is not None:
         given["mutants"] = [
             listings.CaughtFault.taken(
@@ -255,5 +307,8 @@ def _answer(
         lemmas=[listings.BoundLemma.taken(x) for x in found.proof.lemmas],
         open_points=[Reading.taken(x, settings=x.texts) for x in found.open_points],
         assumed=assumed_names([found.unit]),
-        **{name: given.get(name, ABSENT) for name in ("step", "two_numbers", "statistical", "of_data", "mutants")},
+        **{
+            name: given.get(name, ABSENT)
+            for name in ("step", "two_numbers", "statistical", "of_data", "difference", "mutants")
+        },
     )

@@ -43,6 +43,9 @@ if __name__ == "__main__":
 
 _FOLDER = re.compile(r"^(\s*- .+: )(\S+/)$", re.MULTILINE)
 """An entry of the navigation that names a folder: its pages come in its place."""
+_FENCED = re.compile(r"(^ *```.*?^ *```$)", re.MULTILINE | re.DOTALL)
+_NAME = re.compile(r"(?<!`)`([\w@=+-]+(?:[/.][\w@=+-]+){2,})`(?!`)")
+"""A name with several slashes and dots in code, as names of designs are."""
 
 
 def write_site(root: Path, repository: str = "") -> None:
@@ -68,11 +71,22 @@ def write_site(root: Path, repository: str = "") -> None:
             changed = changed.replace(
                 "## The explorer\n", "## The explorer\n\n[Open the explorer](explorer/index.html)\n"
             )
+        changed = breakable(changed)
         if changed != text:
             page.write_text(changed, encoding="utf-8")
     (root / "build" / "mkdocs.yml").write_text(
         configuration((root / "mkdocs.yml").read_text(encoding="utf-8"), docs, repository), encoding="utf-8"
     )
+
+
+def breakable(text: str) -> str:
+    """Return a page whose names in code may break behind slashes and dots; what is in blocks of code stays."""
+
+    def name(found: re.Match[str]) -> str:
+        broken = re.sub(r"([/.])", r"\1<wbr>", found[1])
+        return f"<code>{broken}</code>"
+
+    return "".join(x if i % 2 else _NAME.sub(name, x) for i, x in enumerate(_FENCED.split(text)))
 
 
 def configuration(text: str, docs: Path, repository: str) -> str:

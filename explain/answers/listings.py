@@ -602,6 +602,22 @@ class CaughtFault(Answer):
     distribution: Annotated[str, Means("how operands are drawn")]
 
 
+class DifferenceOfData(Answer):
+    """How much the results of two plans differ for data of a distribution."""
+
+    plan: Annotated[str, Means("the other plan as it is spelled")]
+    data: Annotated[str, Means("the data")]
+    a: Annotated[float, Means("the largest magnitude of a that is allowed")]
+    b: Annotated[float, Means("the largest magnitude of b that is allowed")]
+    sums: Annotated[float | None, Means("the largest sum of the products so far; null if it is not limited")]
+    most: Annotated[
+        float | None, Means("the largest difference within these limits, proved; null if nothing is proved")
+    ]
+    quantile: Annotated[Statistical, Means("a quantile of the differences")]
+    largest: Annotated[float | None, Means("the largest difference found; null if one of both was not finite")]
+    equal: Annotated[float, Means("the part of the samples with equal results")]
+
+
 class ToleranceAnswer(Answer):
     """How far results of a plan may be from the exact ones."""
 
@@ -621,6 +637,9 @@ class ToleranceAnswer(Answer):
     ] = ABSENT
     statistical: Annotated[Statistical | Absent, Means("with --statistical: what random operands show")] = ABSENT
     of_data: Annotated[OfData | Absent, Means("with --data: the tolerance of these data")] = ABSENT
+    difference: Annotated[
+        DifferenceOfData | Absent, Means("of two plans: how much their results differ for these data")
+    ] = ABSENT
     mutants: Annotated[
         list[CaughtFault] | Absent, Means("with --mutants: faults, and how soon the tolerance notices them")
     ] = ABSENT

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
@@ -59,6 +59,8 @@ class Outcome:
     unchecked: int
     """elements that have no bound and were left out"""
     text: str
+    judged: str = ""
+    """the verdict on a result that may be of several plans, and whose bits it has"""
 
 
 class GemmMismatchError(AssertionError):
@@ -80,7 +82,8 @@ def assert_gemm(
     b: Any,
     c: Any = None,
     *,
-    plan: Design | Plan | str,
+    plan: Design | Plan | str | None = None,
+    plans: Sequence[Design | Plan | str] = (),
     strength: Strength | str = Strength.PROVED,
     scale_a: Any = None,
     scale_b: Any = None,
@@ -88,7 +91,7 @@ def assert_gemm(
     distribution: str = "normal",
     unchecked: str = "fail",
 ) -> None:
-    """Raise AssertionError unless ``actual`` is ``c + a @ b`` as ``plan`` computes it.
+    """Raise AssertionError unless ``actual`` is ``c + a @ b`` as ``plan``, or one of ``plans``, computes it.
 
     Arrays are of NumPy, ml_dtypes, PyTorch or JAX: ``actual`` (M, N) in the plan's format of d, ``a`` (M, K), ``b``
     (K, N) and ``c`` (M, N) in its formats of operands, c None for zeros. Scales of blocks have the shapes (M, blocks)
@@ -102,6 +105,9 @@ def assert_gemm(
     * ``statistical``: errors against their 0.999-quantile for random operands of ``distribution``. It fails where
       clearly more elements are above it than one in a thousand, and for each error above ``|c| + sum |a||b|``.
 
+    With ``plans`` in the place of ``plan``, ``judge`` decides: with ``bits`` the result must have the bits of one of
+    them, with ``proved`` it must be exact, mixed or within; what is indeterminate fails.
+
     A failure says what would fit. Raises OperandError for arrays that do not fit, InputError for other arguments, and
     NothingProvedError where no bound of the plan is proved.
 
@@ -113,6 +119,13 @@ def assert_gemm(
     chosen = _strength(strength)
     if unchecked not in ("fail", "allow"):
         raise InputError(f"unchecked = {unchecked!r}: fail and allow are allowed")
+    if (plan is None) is not bool(plans):
+        raise InputError("plan or plans: one of them is needed, and not both")
+    if plan is None:
+        if chosen is Strength.STATISTICAL or factors is not None or unchecked == "allow":
+            raise InputError("plans: of bits and proved, without factors and unchecked='allow'")
+        _assert_one_of(plans, chosen, (actual, a, b, c), {"scale_a": scale_a, "scale_b": scale_b})
+        return
     left = read_operand("a", a)
     if left.ndim != 2:
         raise OperandError(f"a has the shape {left.shape}: (M, K) is needed")
@@ -150,6 +163,41 @@ def assert_gemm(
         text = _described(found, product, result, errors, bounds, failing, what)
     _observe(found, chosen, errors, bounds, failing, text)
     if text:
+        raise GemmMismatchError(text)
+
+
+def _assert_one_of(
+    plans: Sequence[Design | Plan | str], strength: Strength, given: tuple[Any, ...], scales: dict[str, Any]
+) -> None:
+    """Raise GemmMismatchError unless a result is that of one of several plans."""
+    from mmaproof.gemm.tolerances.judge import Verdict, judge  # noqa: PLC0415  (the judge reads operands as we do)
+
+    found = judge(*given, plans=plans, explain=False, **scales)
+    accepted = {Verdict.EXACT} if strength is Strength.BITS else {Verdict.EXACT, Verdict.MIXED, Verdict.WITHIN}
+    failed = found.verdict not in accepted
+    if failed:
+        found = judge(*given, plans=plans, **scales)
+    says = f"{found.verdict}: {', '.join(found.exact) or found.rests_on}"
+    whose = "; ".join(f"{x.where}: {x.plan}" for x in found.parts)
+    text = "\n".join([says, *([whose] if whose else []), *(f"what fits: {x}" for x in found.fits)])
+    nothing = np.zeros(0)
+    for observer in observers:
+        counts = found.shape[0] * found.shape[1] * failed, 0
+        observer(
+            Outcome(
+                ", ".join(found.exact or found.plans),
+                found.k,
+                found.shape,
+                strength,
+                nothing,
+                nothing,
+                nothing.astype(np.bool_),
+                *counts,
+                text if failed else "",
+                f"{says}; {whose}" if whose else says,
+            )
+        )
+    if failed:
         raise GemmMismatchError(text)
 
 
@@ -236,11 +284,16 @@ def product_of(found: Tolerance, a: npt.NDArray[Any], b: Any, c: Any, scale_a: A
 
 def result_of(found: Tolerance, product: Product, actual: Any) -> Patterns:
     """Return a result as patterns. Raises OperandError where its type or shape is not that of the product."""
-    array, fmt = read_operand("actual", actual), found.plan.formats[3]
+    array = read_operand("actual", actual)
     shape = product.a.shape[0], product.b.shape[1]
     if array.shape != shape:
         raise OperandError(f"actual has the shape {array.shape}, and a @ b has {shape}")
-    return _patterns("actual", array, fmt)
+    return patterns_of_result(found, array)
+
+
+def patterns_of_result(found: Tolerance, array: npt.NDArray[Any]) -> Patterns:
+    """Return a result of any shape as patterns. Raises OperandError where its type is not that of the plan."""
+    return _patterns("actual", array, found.plan.formats[3])
 
 
 def _outside(inside: Truths, bounds: Floats, unchecked: str) -> tuple[Truths, str]:

@@ -19,6 +19,7 @@ from mmaproof.gemm.tolerances.statistical import (
     draw_operand,
     quantile_of,
     require_measurable,
+    row_differences,
     row_errors,
 )
 from mmaproof.gemm.tolerances.tolerance import Tolerance
@@ -68,7 +69,7 @@ def data_tolerance(
     if plan.scale_format is not None or plan.has_factors:
         raise InputError(f"{plan.name}: data of --data have no scales and no factors: use bound(a, b, c)")
     errors, _ = row_errors(plan, k, data, samples, seed)
-    rng = np.random.default_rng([seed, k, 1])
+    rng = np.random.default_rng([seed, k, 1])  # of the operands alone: two plans have the same limits
     given = tolerance.given(
         draw_operand(plan, "a", (SIDE, k), data, rng)[0], draw_operand(plan, "b", (k, SIDE), data, rng)[0]
     )
@@ -79,6 +80,59 @@ def data_tolerance(
         found = bound_within(tolerance, a, b, sums), float(tolerance.bound_of(given).max())
     quantile = quantile_of(errors, p, confidence, data)
     return DataTolerance(data, a, b, sums, *found, quantile, float(errors.max()))
+
+
+@dataclass(frozen=True, slots=True)
+class DataDifference:
+    """Differences of the results of two plans for dot products of a distribution, with c = 0.
+
+    ``most`` bounds the difference for all operands within the limits, which are those of ``DataTolerance``: the bounds
+    of both plans together. It is None where one of them has no proof, and infinite where a number may overflow.
+    ``equal`` is the part of the samples with equal results.
+    """
+
+    data: str
+    a: float
+    b: float
+    sums: float | None
+    most: float | None
+    quantile: Quantile
+    largest: float
+    equal: float
+
+
+def data_difference(
+    first: Tolerance,
+    second: Tolerance,
+    data: str,
+    *,
+    p: float = 0.999,
+    confidence: float = 0.95,
+    samples: int = 10_000,
+    seed: int = 0,
+) -> DataDifference:
+    """Return how much the results of two plans differ for the same ``data``, as ``data_tolerance`` has them.
+
+    Raises InputError as ``data_tolerance``, and where the plans take different operands or do not approximate one sum.
+    """
+    both, k = (first, second), first.k
+    formats = [x.plan.formats[:2] for x in both]
+    if formats[0] != formats[1]:
+        names = [" and ".join(f.name for f in x) for x in formats]
+        raise InputError(f"{first.plan.name} takes {names[0]}, and {second.plan.name} takes {names[1]}")
+    if wrong := [x.plan.name for x in both if x.plan.scales_sum]:
+        raise InputError(f"{wrong[0]} multiplies sums: its exact result is another")
+    drawn = [data_tolerance(x, data, p=p, confidence=confidence, samples=1, seed=seed) for x in both]
+    limits = [x.sums for x in drawn if x.sums is not None]
+    sums, (a, b) = max(limits, default=None), (drawn[0].a, drawn[0].b)
+    bounds = [
+        bound_within(x, a, b, sums if y.sums is not None else None) if x.proved else None
+        for x, y in zip(both, drawn, strict=True)
+    ]
+    most = None if None in bounds else sum(x for x in bounds if x is not None)
+    apart = row_differences((first.plan, second.plan), k, data, samples, seed)
+    quantile = quantile_of(apart, p, confidence, data)
+    return DataDifference(data, a, b, sums, most, quantile, float(apart.max()), float((apart == 0).mean()))
 
 
 def _adds_in_turn(tolerance: Tolerance) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ from mmaproof.designs.operands import Patterns
 from mmaproof.gemm.tolerances.faults import Fault, Product, hypotheses
 from mmaproof.gemm.tolerances.given import Given
 from mmaproof.gemm.tolerances.magnitudes import Floats
-from mmaproof.gemm.tolerances.places import Change, changes
+from mmaproof.gemm.tolerances.places import Bits, Change, changes, moved_tiles, narrowed
 from mmaproof.gemm.tolerances.tolerance import Tolerance
 from mmaproof.gemm.tolerances.within import Truths, errors_of, is_within
 from mmaproof.smt.backends import Backend, wanted_backend, wanting
@@ -28,11 +28,12 @@ MOST_CONFIRMED = 32
 LEAST_ROUNDED = 4
 """Elements that must have other bits than the plan's before another rounding is said to explain them."""
 CANDIDATES = 2
+MOST_EDGES = 512
+"""Places along k at which a missing run may begin or end."""
 MOST_SECONDS = 20.0
 """CPU seconds after which no further hypothesis is tried."""
 FEW = 0.01
 Rows = npt.NDArray[np.intp]
-Bits = Callable[[Rows, Rows], Patterns]
 
 
 @dataclass(frozen=True)
@@ -69,11 +70,15 @@ def diagnose(tolerance: Tolerance, product: Product, actual: Patterns, failing: 
         return []
     looked, wider = (Looked.at(tolerance, product, actual, failing, most) for most in (MOST_ROWS, MOST_CONFIRMED))
     found = _where(failing)
-    blocks, products, values = _missing(tolerance, looked)
+    blocks, products, run, values = _missing(tolerance, looked)
     exact, _ = tolerance.exact_of(tolerance.given(product.a, product.b, product.c, *product.scales))
     changed = list(changes(product, actual, exact, wider.rows, wider.columns))
     until = worked() + MOST_SECONDS
-    for text, is_rounding, bits in _hypotheses(product, changed, hypotheses(looked.product, blocks, products)):
+    at = np.union1d(looked.rows, wider.rows), np.union1d(looked.columns, wider.columns)
+    moved = [*moved_tiles(product, actual, exact, failing, at)]
+    for text, is_rounding, bits in _hypotheses(
+        product, changed, moved, hypotheses(looked.product, blocks, products, run)
+    ):
         if worked() > until:
             break
         with wanting(wanted_backend() or Backend.ARRAYS):  # machine code does not pay for one use
@@ -90,7 +95,7 @@ def diagnose(tolerance: Tolerance, product: Product, actual: Patterns, failing: 
 
 
 def _hypotheses(
-    product: Product, changed: Sequence[Change], faults: Iterator[Fault]
+    product: Product, changed: Sequence[Change], moved: Sequence[tuple[str, Bits]], faults: Iterator[Fault]
 ) -> Iterator[tuple[str, bool, Bits]]:
     """Yield texts, whether roundings alone differ, and what computes some rows and columns; the likeliest first."""
 
@@ -108,6 +113,8 @@ def _hypotheses(
             yield fault.text, False, of_fault(fault)
     for change in changed:
         yield change.text, False, of_change(change)
+    yield from ((text, False, bits) for text, bits in moved)
+    yield from ((text, True, bits) for text, bits in narrowed(product))
     for fault in later:
         yield fault.text, True, of_fault(fault)
 
@@ -172,15 +179,15 @@ def _where(failing: npt.NDArray[np.bool_]) -> str:
     return f"rows {rows[0]}..{rows[-1]}, columns {columns[0]}..{columns[-1]}"
 
 
-def _missing(tolerance: Tolerance, looked: Looked) -> tuple[list[int], list[int], list[str]]:
-    """Return the k-blocks and the products that are the likeliest to be missing, and what is so within the bound."""
+def _missing(tolerance: Tolerance, looked: Looked) -> tuple[list[int], list[int], slice | None, list[str]]:
+    """Return the k-blocks, products and run of k that are the likeliest to be missing, and what fits the bound."""
     exact, _ = tolerance.exact_of(looked.given)
     actual = values_of(looked.actual, tolerance.plan.formats[3])
     with np.errstate(invalid="ignore", over="ignore"):
         off = np.where(looked.failing, actual - exact, 0.0)
         terms = looked.given.a.values[:, :, None] * looked.given.b.values[None, :, :]  # (rows, k, columns)
     if not (np.isfinite(off).all() and np.isfinite(terms).all()):
-        return [], [], []
+        return [], [], None, []
     size = tolerance.unit.k
     blocks = np.add.reduceat(terms, np.arange(0, tolerance.k, size), axis=1) if tolerance.k > size else terms[:, :0]
     bound = tolerance.bound_of(looked.given) if tolerance.proved else np.zeros_like(off)
@@ -197,7 +204,26 @@ def _missing(tolerance: Tolerance, looked: Looked) -> tuple[list[int], list[int]
         near = [i for i in candidates if _within(off, -x[:, i], bound, looked.failing)]
         if len(near) == 1:
             texts.append(text.format(near[0]))
-    return likely_blocks, likely_products, texts if tolerance.proved and not _inside(off, bound, looked) else []
+    run = _missing_run(off, terms, looked.failing)
+    if not texts and run is not None and _within(off, -terms[:, run].sum(axis=1), bound, looked.failing):
+        texts.append(f"within the bound as if k = {run.start}..{run.stop - 1} were missing")
+    texts = texts if tolerance.proved and not _inside(off, bound, looked) else []
+    return likely_blocks, likely_products, run, texts
+
+
+def _missing_run(off: Floats, terms: Floats, failing: npt.NDArray[np.bool_]) -> slice | None:
+    """Return the run of k whose sums are the nearest to what is missing; None where too few elements fail to tell."""
+    if failing.sum() < LEAST_ROUNDED or terms.shape[1] < 2:
+        return None
+    edges = np.unique([*range(0, terms.shape[1], -(-terms.shape[1] // MOST_EDGES)), terms.shape[1]])
+    before = np.concatenate([np.zeros_like(terms[:, :1]), terms.cumsum(axis=1)], axis=1)[:, edges]
+    distance = np.zeros((edges.size, edges.size))
+    for i, j in np.argwhere(failing):
+        sums = before[i, :, j]
+        np.maximum(distance, np.abs(sums[None, :] - sums[:, None] + off[i, j]), out=distance)
+    distance[np.tril_indices(edges.size)] = np.inf
+    first, last = np.unravel_index(int(np.argmin(distance)), distance.shape)
+    return slice(int(edges[first]), int(edges[last]))
 
 
 def _nearest(x: Floats, off: Floats, failing: npt.NDArray[np.bool_]) -> list[int]:

@@ -54,14 +54,14 @@ class Product:
         """Return the patterns of the result."""
         return multiply_plan(self.plan, self.a, self.b, self.c, *self.scales, factors=self.factors, jobs=2)
 
-    def part(self, rows: npt.NDArray[np.intp], columns: npt.NDArray[np.intp]) -> Product:
-        """Return the product of some rows of a and some columns of b."""
+    def part(self, rows: npt.NDArray[np.intp] | slice, columns: npt.NDArray[np.intp] | slice) -> Product:
+        """Return the product of some rows of a and some columns of b; slices copy nothing."""
         scale_a, scale_b = self.scales
         return replace(
             self,
             a=self.a[rows],
             b=self.b[:, columns],
-            c=None if self.c is None else self.c[np.ix_(rows, columns)],
+            c=None if self.c is None else self.c[rows][:, columns],
             scales=(
                 None if scale_a is None else scale_a[rows],
                 None if scale_b is None else scale_b[:, columns],
@@ -122,10 +122,12 @@ def narrower(unit: Design) -> tuple[str, Design] | None:
     return None
 
 
-def hypotheses(given: Product, blocks: Sequence[int], products: Sequence[int]) -> Iterator[Fault]:
+def hypotheses(
+    given: Product, blocks: Sequence[int], products: Sequence[int], run: slice | None = None
+) -> Iterator[Fault]:
     """Yield what may explain the bits of a result that is not the plan's, the most likely first.
 
-    Of k-blocks (of the instruction's K) and of single products, only those named may be missing.
+    Of k-blocks (of the instruction's K) and of single products, only those named may be missing, and a ``run`` of k.
     """
     yield from _of_operands(given)
     for i in blocks:
@@ -133,6 +135,8 @@ def hypotheses(given: Product, blocks: Sequence[int], products: Sequence[int]) -
         yield Fault("lost k-block", f"k-block {i} missing (k = {ks.start}..{ks.stop - 1})", _missing(ks))
     for i in products:
         yield Fault("lost product", f"the product at k = {i} missing", _missing(slice(i, i + 1)))
+    if run is not None:
+        yield Fault("lost k-block", f"k = {run.start}..{run.stop - 1} missing", _missing(run))
     for fault in (*_of_units(given), *_of_parameters(given), *_of_order(given)):
         yield replace(fault, is_rounding=True)
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mmaproof.designs.arrays import values_of
+from mmaproof.designs.formats import FORMATS, Format
 from mmaproof.designs.operands import Patterns
 from mmaproof.gemm.tolerances.faults import Product, rounded
 from mmaproof.gemm.tolerances.magnitudes import Floats
@@ -21,6 +22,12 @@ COMPARED = 64
 """Elements by which a row or column is recognised at another place."""
 SHOWN = 4
 """Places that a text names."""
+LEAST_MOVED = 4
+"""Elements that come from one distance before that is said of them."""
+NARROW = ("bf16", "fp16", "tf32", "e5m2", "e4m3")
+"""Formats through which a result may have gone."""
+Bits = Callable[[Places, Places], Patterns]
+"""What computes the patterns of some rows and columns of a result."""
 
 
 @dataclass(frozen=True)
@@ -159,6 +166,61 @@ def _nearest(vectors: Floats, exact: Floats) -> Places:
     with np.errstate(invalid="ignore", over="ignore"):
         distances = [np.nan_to_num(np.abs(among - x[some]), nan=np.inf).max(axis=1) for x in vectors]
     return np.array([int(np.argmin(x)) for x in distances], dtype=np.intp)
+
+
+def narrowed(whole: Product) -> Iterator[tuple[str, Bits]]:
+    """Yield results that went through a narrower format, with the text that says so."""
+
+    def through(narrow: Format) -> Bits:
+        def bits(rows: Places, columns: Places) -> Patterns:
+            values = values_of(rounded(narrow, values_of(whole.part(rows, columns).d(), fmt)), narrow)
+            return rounded(fmt, values)
+
+        return bits
+
+    fmt = whole.plan.formats[3]
+    if not fmt.is_integer:
+        for narrow in (FORMATS[x] for x in NARROW):
+            if narrow.bits < fmt.bits:
+                yield f"the result rounded to {narrow.name} on its way", through(narrow)
+
+
+def moved_tiles(
+    whole: Product, actual: Patterns, exact: Floats, failing: npt.NDArray[np.bool_], at: tuple[Places, Places]
+) -> Iterator[tuple[str, Bits]]:
+    """Yield that the failing elements of some rows and columns come from a few distances, if they do.
+
+    Each is looked for among the exact results. A distance is that of at least LEAST_MOVED elements.
+    """
+    rows, columns = (x.ravel() for x in np.meshgrid(*at, indexing="ij"))
+    wrong = failing[rows, columns]
+    rows, columns = rows[wrong], columns[wrong]
+    order = np.argsort(exact, axis=None)
+    held, values = exact.ravel()[order], values_of(actual[rows, columns], whole.plan.formats[3])
+    after = np.clip(np.searchsorted(held, values), 1, max(held.size - 1, 1))
+    with np.errstate(invalid="ignore", over="ignore"):
+        nearer = np.abs(values - held[after - 1]) < np.abs(values - held[after % held.size])
+    sources = np.stack(np.unravel_index(order[(after - nearer) % held.size], exact.shape))
+    places = np.stack([rows, columns])
+    distances, which, counts = np.unique(sources - places, axis=1, return_inverse=True, return_counts=True)
+    if not 1 <= counts.size <= SHOWN or counts.min() < LEAST_MOVED or not distances.any(axis=0).all():
+        return
+    parts = [places[:, which.ravel() == i] for i in range(counts.size)]
+    texts = [f"{_box_of(x)} are {_box_of(x + y[:, None])}" for x, y in zip(parts, distances.T, strict=True)]
+    come_from = {(int(i), int(j)): (int(x), int(y)) for (i, j), (x, y) in zip(places.T, sources.T, strict=True)}
+
+    def bits(rows: Places, columns: Places) -> Patterns:
+        own = np.stack(np.meshgrid(rows, columns, indexing="ij"))
+        of_all = np.array([come_from.get((int(i), int(j)), (int(i), int(j))) for i, j in own.reshape(2, -1).T])
+        (top, i), (left, j) = (np.unique(x, return_inverse=True) for x in of_all.T)
+        return whole.part(top, left).d()[i.ravel(), j.ravel()].reshape(len(rows), len(columns))
+
+    yield f"tiles at another place: {'; '.join(texts)} of the right result", bits
+
+
+def _box_of(places: Places) -> str:
+    (top, left), (bottom, right) = places.min(axis=1).tolist(), places.max(axis=1).tolist()
+    return f"rows {top}..{bottom}, columns {left}..{right}"
 
 
 def _along_k(whole: Product) -> Iterator[Change]:

@@ -43,8 +43,11 @@ def _section(test: str, x: Outcome) -> str:
     verdict = f'<span class="bad">{x.count} elements fail</span>' if x.count else passed
     verdict += f", {x.unchecked} have no bound and were not checked" if x.unchecked else ""
     what = f"{x.plan}, {rows} x {columns} x {x.k}, strength {x.strength}: "
+    if x.judged:
+        verdict = f'<span class="bad">{escape(x.judged)}</span>' if x.count else escape(x.judged)
     text = f'<pre class="bad">{escape(x.text)}</pre>' if x.text else ""
-    return f"<section><h2>{escape(test)}</h2><p>{escape(what)}{verdict}</p>{_picture(x)}{text}</section>"
+    picture = "" if x.judged else _picture(x)
+    return f"<section><h2>{escape(test)}</h2><p>{escape(what)}{verdict}</p>{picture}{text}</section>"
 
 
 def _picture(x: Outcome) -> str:

@@ -126,6 +126,23 @@ def row_errors(plan: Plan, k: int, distribution: str, samples: int, seed: int) -
     return np.concatenate(errors), np.concatenate(sizes)
 
 
+def row_differences(plans: tuple[Plan, Plan], k: int, distribution: str, samples: int, seed: int) -> Floats:
+    """Return ``|d - e|`` of the results of two plans on the same dot products, those of ``row_errors``.
+
+    It is 0 where both are equal, and infinite where one alone is not finite.
+    """
+    rng, found, left = np.random.default_rng([seed, k]), [], samples
+    while left:
+        count = min(left, max(_AT_ONCE // k, 1))
+        batch = draw_rows(plans[0], count, k, distribution, rng)
+        d, e = (values_of(rows(x.schedule(k), batch), x.formats[3]) for x in plans)
+        with np.errstate(invalid="ignore"):
+            apart = np.where(d == e, 0.0, np.abs(d - e))
+        found.append(np.where(np.isnan(apart), np.where(np.isnan(d) & np.isnan(e), 0.0, inf), apart))
+        left -= count
+    return np.concatenate(found)
+
+
 def draw_rows(plan: Plan, count: int, k: int, distribution: str, rng: np.random.Generator) -> OperandBatch:
     """Return independent rows of a distribution, rounded to the formats of a and b; c is zero, and scales are 1."""
     a, b = (x[0] for x in (draw_operand(plan, side, (count, k), distribution, rng) for side in "ab"))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mmaproof.designs.arrays import values_of
+from mmaproof.designs.arrays import array_of, values_of
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import FORMATS, Format
@@ -71,7 +71,7 @@ def read_answers(source: str | Path, wanted: Wanted = NOTHING_SAID) -> Answers:
     file is damaged, where formats or k are missing, and where there are several ways to read it.
     """
     name = str(source)
-    if name != STDIN and len(files_of(name)) == 1 and is_recording(Path(name)):
+    if _is_recording(name):
         return read_recording(Path(name))
     table = read_table(name)
     found = list(_readings(table, wanted))
@@ -89,9 +89,42 @@ def read_answers(source: str | Path, wanted: Wanted = NOTHING_SAID) -> Answers:
     return answers
 
 
+def read_products(source: str, wanted: Wanted = NOTHING_SAID) -> dict[str, Column]:
+    """Return a, b, d, and c and scales where there are any, each an array of the type of its format.
+
+    Matrices a (M, K), b (K, N), c and d (M, N) stay matrices. Of everything else ``read_answers`` makes rows, a and b
+    (rows, k), c and d (rows,), and it raises where that is not possible. Without formats, matrices stay as they are.
+    """
+    held = {} if _is_recording(source) else read_table(source).operands()
+    a, b, d = (held.get(x) for x in "abd")
+    if a is not None and b is not None and d is not None and _are_matrices(a, b, d) and "b=NxK" not in wanted.read_as:
+        if wanted.signature is None:
+            return held
+        formats = _by_role(wanted.signature)
+        ways = candidates({n: x for n, x in held.items() if n in formats}, formats, wanted.read_as)
+        if len(ways) == 1:
+            (patterns,) = ways.values()
+            return {n: array_of(x, formats[n]) for n, x in patterns.items()}
+    answers = read_answers(source, wanted)
+    batch, (of_a, of_b, of_c, of_d) = answers.batch, answers.formats
+    found = {"a": (batch.a, of_a), "b": (batch.b, of_b), "c": (batch.c, of_c), "d": (answers.d, of_d)}
+    if answers.scale_format is not None and batch.scale_a is not None and batch.scale_b is not None:
+        found |= {n: (x, answers.scale_format) for n, x in (("scale_a", batch.scale_a), ("scale_b", batch.scale_b))}
+    return {n: array_of(x, fmt) for n, (x, fmt) in found.items()}
+
+
+def _are_matrices(a: Column, b: Column, d: Column) -> bool:
+    """Return whether shapes are (M, K), (K, N) and (M, N)."""
+    return a.ndim == b.ndim == d.ndim == 2 and a.shape[1] == b.shape[0] and d.shape == (a.shape[0], b.shape[1])
+
+
+def _is_recording(source: str) -> bool:
+    return source != STDIN and len(files_of(source)) == 1 and is_recording(Path(source))
+
+
 def read_operands(source: str, wanted: Wanted) -> Rows:
     """Return the operands of a file, with results or without. Raises InputError as ``read_answers``."""
-    if source != STDIN and len(files_of(source)) == 1 and is_recording(Path(source)):
+    if _is_recording(source):
         return read_recording(Path(source))
     table = read_table(source)
     if wanted.signature is None:

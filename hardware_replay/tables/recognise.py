@@ -6,10 +6,12 @@ Nothing in .npy and .npz files is unpickled.
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import re
 import sys
 import zipfile
+import zlib
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
@@ -25,6 +27,8 @@ from mmaproof.hardware_replay.tables.tensors import read_safetensors, read_torch
 
 _NUMBER = re.compile(r"[+-]?(0x[0-9a-f]+|[0-9a-f]+|\d+\.?\d*(e[+-]?\d+)?|\.\d+(e[+-]?\d+)?|inf(inity)?|nan)", re.I)
 _SEPARATORS = (",", "\t", ";", " ")
+_VERILOG = re.compile(r"\b\d+'[sS]?[hH]([0-9a-fA-F_]+)")
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
 _LONGEST_CELL = 1 << 20
 
 
@@ -33,19 +37,22 @@ def read_text(text: str, whence: str) -> Table:
 
     The separator is the first of comma, tab, semicolon and blank that the first line has. A first line that holds a
     word is the header. Without a header the table is one array without a name. A cell may hold a list, with blanks or
-    semicolons between. Raises InputError, which names the line, where rows have different lengths or are empty.
+    semicolons between. ``16'h3c00`` is ``0x3c00``, and a comma in a number is a point. Raises InputError, which names
+    the line, where rows have different lengths or are empty.
     """
-    lines = text.lstrip("\ufeff").splitlines()
+    text = _VERILOG.sub(lambda x: f"0x{x[1].replace('_', '')}", text.lstrip("\ufeff"))
+    lines = text.splitlines()
     kept = [(number, x) for number, x in enumerate(lines, 1) if x.strip() and not x.lstrip().startswith("#")]
     if not kept:
         raise InputError(f"{whence}: holds no numbers")
-    rows = _rows([x for _, x in kept], whence)
+    rows = _with_points(None, _rows([x for _, x in kept], whence))
     numbers = [number for number, _ in kept]
     header = _header(rows[0])
     if header is not None:
         rows, numbers = rows[1:], numbers[1:]
         if not rows:
             raise InputError(f"{whence}: holds a header and no rows")
+    rows = _with_points(header, rows)
     width = len(header or rows[0])
     for number, row in zip(numbers, rows, strict=True):
         if len(row) != width:
@@ -63,6 +70,10 @@ def read_text(text: str, whence: str) -> Table:
 
 def _rows(lines: Sequence[str], whence: str) -> list[list[str]]:
     separator = next((x for x in _SEPARATORS if x in lines[0].strip()), ",")
+    for other in "\t;":  # commas may be in numbers
+        cells = lines[0].split(other)
+        if len(cells) > 1 and all(_DECIMAL_COMMA.fullmatch(x.strip()) for x in cells):
+            separator = other
     if separator == " ":
         return [x.split() for x in lines]
     csv.field_size_limit(_LONGEST_CELL)
@@ -73,6 +84,18 @@ def _rows(lines: Sequence[str], whence: str) -> list[list[str]]:
     if len(found) != len(lines):
         raise InputError(f"{whence}: a cell in quotes goes over the end of its line: write each row in one line")
     return found
+
+
+def _with_points(header: Sequence[str] | None, rows: list[list[str]]) -> list[list[str]]:
+    """Return the rows with points where commas are in numbers: in c and d, or in a first row, which hold no lists."""
+    places = range(len(rows[0])) if header is None else [i for i, x in enumerate(header) if role_of(x) in ("c", "d")]
+    looked = rows[:1] if header is None else rows
+    lists = [i for i, x in enumerate(header or ()) if role_of(x) in ("a", "b")]
+    if any("," in row[i] for row in looked for i in lists if i < len(row)):
+        return rows  # these may be lists with commas
+    if any(_DECIMAL_COMMA.fullmatch(row[i]) for row in looked for i in places if i < len(row)):
+        return [[x.replace(",", ".") for x in row] for row in rows]
+    return rows
 
 
 def _header(row: Sequence[str]) -> list[str] | None:
@@ -188,6 +211,7 @@ def read_npz_table(data: bytes, whence: str) -> Table:
 
 
 STDIN = "-"
+_GZIP = b"\x1f\x8b"
 _LENGTH = 8
 """Bytes of the length before the header of a safetensors file"""
 
@@ -239,6 +263,14 @@ def read_bytes(name: str) -> bytes:
 
 
 def _table(data: bytes, whence: str) -> Table:
+    if data.startswith(_GZIP):
+        with gzip.open(BytesIO(data)) as file:
+            try:
+                data = file.read(LARGEST + 1)
+            except (OSError, EOFError, zlib.error) as error:
+                raise InputError(f"{whence}: a damaged gzip file: {error}") from error
+        if len(data) > LARGEST:
+            raise InputError(f"{whence}: holds more than {LARGEST} bytes; at most these are read")
     if data.startswith(MAGIC):
         return read_npy_table(data, whence)
     if data.startswith(b"PK"):

@@ -298,8 +298,8 @@ def _accumulate(
         if special_rows.any() or special_columns.any():
             kernels.append(panel_kernel(design, False))
         panel = min(kernel.panel for kernel in kernels)  # what one of them leaves is what the other one takes
-        if m <= FEW_ROWS and jobs == 1:
-            panel = d.shape[1]
+        if m <= FEW_ROWS:
+            panel = -(-d.shape[1] // (jobs * SIDE)) * SIDE
         for kernel in kernels:
             unpacked = _unpack(kernel, design, given, chunk, panel, run)
             general = len(kernels) > 1 and kernel is kernels[1]

@@ -36,6 +36,7 @@ def test_every_benchmark_is_tried_here() -> None:
         "exported_models.py",
         "gemm.py",
         "identification.py",
+        "judging.py",
         "limits.py",
         "machine.py",
         "native.py",
@@ -256,3 +257,10 @@ def test_strategies_are_timed_together_and_alone() -> None:
     for row in found["rows"]:
         assert row["seconds"]["one_piece"] is None or row["seconds"]["one_piece"] > 0
         assert row["ratio"] >= 1
+
+
+def test_judging_reports_verdicts_beside_products() -> None:
+    products = report("judging.py", "--small", "--repeats", "1")["products"]
+    assert [x["rows"] for x in products] == [1, 4]
+    assert all(x[name] > 0 for x in products for name in ("exact", "within", "matmul"))
+    assert products[1]["missed"]["0.5"] < products[1]["missed"]["0.1"] < 1

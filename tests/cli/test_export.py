@@ -261,3 +261,12 @@ def test_a_model_that_is_refused_leaves_nothing_behind(run, tmp_path, arguments,
     status, out, err = run("export", *arguments, "--format", "c-model", "-o", tmp_path / "model")
     assert (status, out, said in err) == (2, "", True), err
     assert not list(tmp_path.iterdir())
+
+
+def test_the_judge_of_a_design_is_one_file(run, tmp_path):
+    file = tmp_path / "judge.c"
+    status, out, err = run("export", "hopper/wgmma.f32.f16.f16", "--format", "c-judge", "-o", file)
+    assert (status, err, "cc -std=c11 -O2 -o judge judge.c" in out) == (0, "", True)
+    assert "int main(" in file.read_text(encoding="utf-8")
+    status, _, err = run("export", "hopper/wgmma.f32.f16.f16", "--format", "c-judge", "-o", file, "--rows", 3)
+    assert (status, "leave --rows out" in err) == (2, True)

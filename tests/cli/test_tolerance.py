@@ -5,10 +5,16 @@ import signal
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from support.commands import only_json
 
+import mmaproof
 from mmaproof.cli.options import OutOfTime, within
+from mmaproof.gemm.programs.named import find_plan
+from mmaproof.gemm.tolerances.data import data_tolerance
+from mmaproof.gemm.tolerances.statistical import draw_rows
+from mmaproof.gemm.tolerances.tolerance import tolerance
 
 FP8 = "hopper/wgmma.f32.e4m3.e4m3"
 
@@ -109,3 +115,35 @@ def test_a_command_that_waits_is_ended(monkeypatch):
     monkeypatch.setattr("mmaproof.cli.options._GRACE", 0.0)
     with pytest.raises(OutOfTime), within(0.2):
         subprocess.run([sys.executable, "-c", "import time; time.sleep(60)"], check=True)
+
+
+def test_how_much_two_units_can_differ_is_one_line(run):
+    first, second = "hopper/wgmma.f32.f16.f16", "ampere/m16n8k16.f32.f16.f16.f32"
+    asked = ("tolerance", first, second, "--k", 64, "--data", "normal(0,1)", "--samples", 2000)
+    status, out, err = run(*asked)
+    line = out.splitlines()[0]
+    assert (status, err) == (0, "") and "ampere/mma.m16n8k16.f32.f16.f16.f32 differ: at most " in line
+    record = only_json(run(*asked, "--json")[1])
+    held = record["difference"]
+    # both are within their bounds of one exact result
+    bounds = [data_tolerance(tolerance(x, 64), "normal(0,1)", samples=2000) for x in (first, second)]
+    assert held["most"] >= sum(x.atol for x in bounds) * 0.999
+    assert 0 < held["largest"] <= sum(x.largest for x in bounds) <= held["most"]
+    rng = np.random.default_rng([0, 64])
+    batch = draw_rows(find_plan(first), 2000, 64, "normal(0,1)", rng)
+    d, e = (mmaproof.dot(x, batch.a, batch.b, np.zeros(2000, np.float32)).astype(float) for x in (first, second))
+    assert (held["largest"], held["equal"]) == (np.abs(d - e).max(), (d == e).mean())
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        (("hopper/wgmma.f32.bf16.bf16", "--data", "normal"), "takes fp16 and fp16"),
+        (("turing/f32.f16.f16.f32",), "--data says of which operands"),
+        (("turing/f32.f16.f16.f32", "--data", "normal", "--where", "positive"), "without other questions"),
+        (("turing/f32.f16.f16.f32", "volta/f32.f16.f16.f32", "--data", "normal"), "3 plans"),
+    ],
+)
+def test_what_is_no_question_about_two_units_is_refused(run, given, text):
+    status, _, err = run("tolerance", "ampere/m16n8k16.f32.f16.f16.f32", *given, "--k", 64)
+    assert (status, text in err) == (2, True), err

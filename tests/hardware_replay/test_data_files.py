@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import pickle
@@ -62,6 +63,16 @@ def lists(text: Callable[[Array], list[str]], columns: dict[str, Array]) -> byte
     return "\n".join([",".join(columns), *rows]).encode()
 
 
+def commas(x: Array) -> list[str]:
+    """Return exact decimals with commas, each with a fraction."""
+    return [(y if "." in y else f"{y}.0").replace(".", ",") for y in exact(x)]
+
+
+def verilog(x: Array) -> list[str]:
+    """Return patterns as literals with their width."""
+    return [f"{8 * x.itemsize}'h{y[2:]}" for y in hexadecimal(x)]
+
+
 def safetensors(columns: dict[str, Array]) -> bytes:
     """Return a safetensors file: the length of the header, the header, and the bytes."""
     header, at, content = {}, 0, b""
@@ -99,6 +110,11 @@ MORE = {
         {"x.csv": b"\xef\xbb\xbf" + table(PATTERNS, hexadecimal).upper().replace(b"0X", b"0x").replace(b"\n", b"\r\n")},
         SAID,
     ),
+    "a spreadsheet with decimal commas": ({"x.csv": table(NUMBERS, commas, ";").replace(b"\n", b"\r\n")}, SAID),
+    "decimal commas without a header": ({"x.csv": table(NUMBERS, commas, "\t", header=False)}, SAID),
+    "literals of Verilog": ({"x.txt": table(PATTERNS, verilog, " ", header=False)}, SAID),
+    "gzip": ({"x.csv.gz": gzip.compress(table(PATTERNS, hexadecimal))}, SAID),
+    "UTF-16": ({"x.csv": table(PATTERNS, hexadecimal).decode().encode("utf-16")}, SAID),
     "a comment first": ({"x.csv": b"# my unit\n" + table(PATTERNS, hexadecimal)}, SAID),
     "names with brackets": ({"x.csv": table(PATTERNS, hexadecimal).replace(b"a1,", b"a[1],", 1)}, SAID),
     "lists in cells": ({"x.csv": lists(hexadecimal, PATTERNS)}, SAID),
@@ -262,6 +278,12 @@ def test_results_say_whether_whole_numbers_are_numbers_or_patterns(tmp_path: Pat
 
 HEX = table(PATTERNS, hexadecimal)
 REFUSED = {
+    "lists with commas beside decimal commas": (
+        {"x.csv": b"a;b;d\n" + 3 * b'"1,2";"3,4";11,0\n'},
+        SAID,
+        "shapes do not fit",
+    ),
+    "a gzip file that ends early": ({"x.gz": gzip.compress(bytes(100))[:-9]}, SAID, "a damaged gzip file"),
     "formats of patterns": (
         {"x.npz": archived(**WITHOUT_C)},
         {},

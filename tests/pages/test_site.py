@@ -66,3 +66,23 @@ def test_a_first_page_begins_with_the_install_line(page: Path) -> None:
     text = page.read_text()
     commands = [x for x in text.splitlines() if x.startswith("$ ")]
     assert commands[0].startswith(("$ pip install .", "$ pip install '.["))
+
+
+@pytest.mark.parametrize(
+    ("text", "broken"),
+    [
+        ("of `a/b.c32.d` and", "of <code>a/<wbr>b.<wbr>c32.<wbr>d</code> and"),
+        ("| [`a/b.c`](x.md) |", "| [<code>a/<wbr>b.<wbr>c</code>](x.md) |"),
+        ("`x.y`, `a b/c.d`, ``a/b.c``, `UNIT | a/b.c`", None),
+        ("```console\n$ show `a/b.c`\n```\n", None),
+        ("- item\n\n  ```\n  `a/b.c`\n  ```\n", None),
+    ],
+)
+def test_names_break_behind_slashes_and_dots(text: str, broken: str | None) -> None:
+    assert site.breakable(text) == (text if broken is None else broken)
+
+
+def test_names_on_the_pages_of_the_site_may_break(project: Path) -> None:
+    (project / "docs" / "units.md").write_text("`volta/mma.m8n8k4.f32`")
+    site.write_site(project)
+    assert (project / "build/docs/units.md").read_text() == "<code>volta/<wbr>mma.<wbr>m8n8k4.<wbr>f32</code>"

@@ -8,7 +8,9 @@ import pytest
 
 import mmaproof
 from mmaproof.designs.errors import InputError, OperandError
+from mmaproof.gemm.tolerances.assertion import observers
 from mmaproof.gemm.tolerances.judge import judge
+from mmaproof.gemm.tolerances.report import page
 from mmaproof.gemm.tolerances.tolerance import tolerance
 
 PLAN = "hopper/wgmma.f32.bf16.bf16"
@@ -140,6 +142,8 @@ def test_what_is_outside_is_so_on_rational_numbers(kind: str) -> None:
         ("a transposed result", "transpose of the result"),
         ("a row of its neighbour", "row 9"),
         ("c left out", "c were not added"),
+        ("a stale tile", "rows 8..15, columns 8..15 are rows 0..7, columns 0..7 of the right result"),
+        ("results in bf16", "the result rounded to bf16 on its way"),
     ],
 )
 def test_what_would_fit_is_named(kind: str, text: str) -> None:
@@ -242,3 +246,111 @@ def test_honest_results_are_exact(plan: str) -> None:
         a, b = a.astype(ml_dtypes.bfloat16), b.astype(ml_dtypes.bfloat16)
         d = product(a, b, None, plan)
         assert judge(d, a, b, plans=[plan, "h100"]).verdict == "exact"
+
+
+DOTS = RNG.standard_normal((2, 40, K)).astype(ml_dtypes.bfloat16)
+START = RNG.standard_normal(40).astype(np.float32)
+OF_DOTS = mmaproof.dot(PLAN, *DOTS, START)
+
+
+def test_dot_products_without_a_matrix_are_judged_row_by_row() -> None:
+    def asked(d, **more):
+        return judge(d, *DOTS, START, plans=LIST, **{"explain": False} | more)
+
+    assert asked(OF_DOTS).verdict == "exact"
+    near, far = OF_DOTS.copy(), OF_DOTS.copy()
+    near[17] = beside(near, 1)[17]
+    far[17:19] = 0, far[18] * 1.001
+    assert asked(near).verdict == "within"
+    found = asked(far, explain=True)
+    assert found.verdict == "outside" and found.element is not None and found.element.row == 17
+    assert found.fits == ("row 17: zeros; all 1 elements that were looked at have these bits",)
+    exact = sum(Fraction(float(x)) * Fraction(float(y)) for x, y in zip(*DOTS[:, 17], strict=True))
+    exact += Fraction(float(START[17]))
+    assert found.element.exact == pytest.approx(float(exact), rel=1e-15)
+    widest = max(tolerance(x, K).bound(DOTS[0, [17]], DOTS[1, [17]].T, START[[17], None])[0, 0] for x in LIST)
+    assert found.element.bound == widest
+    # c belongs to its row
+    turned = mmaproof.dot(PLAN, *DOTS, np.roll(START, 1))
+    assert asked(turned).verdict == "outside"
+
+
+def test_scales_of_rows_belong_to_their_rows() -> None:
+    plan = "blackwell/tcgen05.mma.m128n8k32.block32.f32.e4m3.e4m3.ue8m0"
+    a, b = (x.astype(ml_dtypes.float8_e4m3fn) for x in DOTS)
+    scales = RNG.integers(120, 134, (2, 40, K // 32)).astype(np.uint8)
+    d = mmaproof.dot(plan, a, b, START, *scales)
+    given = {"plans": plan, "explain": False}
+    assert judge(d, a, b, START, scale_a=scales[0], scale_b=scales[1], **given).verdict == "exact"
+    d = beside(d, 1)
+    assert judge(d, a, b, START, scale_a=scales[0], scale_b=scales[1], **given).verdict == "within"
+    other = np.roll(scales[1], 1, axis=0)
+    assert judge(d, a, b, START, scale_a=scales[0], scale_b=other, **given).verdict == "outside"
+
+
+def test_a_bound_that_is_given_takes_the_place_of_the_proved_ones() -> None:
+    proved = tolerance(PLAN, K)
+    exact, bound = proved.exact_of(proved.given(A, B, C))[0], proved.bound(A, B, C)
+    d = put(np.float32(exact[3, 4] + 2.5 * bound[3, 4]))
+    off = abs(float(d[3, 4]) - exact[3, 4])
+    asked = {"plans": PLAN, "explain": False}
+    assert judge(d, A, B, C, **asked).verdict == "outside"
+    assert judge(d, A, B, C, bound=off * 1.01, **asked).verdict == "within"
+    assert judge(d, A, B, C, bound=off * 0.99, **asked).verdict == "outside"
+    each = bound.copy()
+    each[3, 4] = 3 * bound[3, 4]
+    assert judge(d, A, B, C, bound=each, **asked).verdict == "within"
+    # the exact bits need no bound, and no bound is inside an infinity
+    assert judge(D, A, B, C, bound=0, **asked).verdict == "exact"
+    assert judge(put(np.inf), A, B, C, bound=1e300, **asked).verdict == "outside"
+    a = A.copy()
+    a[0, 0] = np.inf
+    assert judge(put(np.float32(1), (0, 0), product(a)), a, B, C, bound=1e300, **asked).verdict == "indeterminate"
+    # plans of which nothing is proved have a verdict, too
+    fp64 = [np.asarray(x, np.float64) for x in (A, B, C)]
+    held = mmaproof.matmul("ampere/f64.f64.f64.f64", *fp64)
+    held[2, 2] += 1e-9
+    found = judge(held, *fp64, plans="ampere/f64.f64.f64.f64", bound=1e-8, explain=False)
+    assert found.verdict == "within" and "bound that was given" in found.rests_on
+    for wrong in (-1, np.nan, np.inf, np.ones(3)):
+        with pytest.raises(InputError, match="bound"):
+            judge(D, A, B, C, bound=wrong, **asked)
+
+
+def test_an_assertion_takes_several_plans() -> None:
+    seen = []
+    observers.append(seen.append)
+    try:
+        for d, strength in ((D, "bits"), (E, "bits"), (beside(D, 1), "proved"), (put(E[16:], np.s_[16:]), "proved")):
+            mmaproof.assert_gemm(d, A, B, C, plans=LIST, strength=strength)
+        for d, strength, text in (
+            (beside(D, 1), "bits", "^within: "),
+            (put(E[16:], np.s_[16:]), "bits", "rows 16..31: "),
+            (put(0, np.s_[7]), "proved", "what fits: row 7: zeros"),
+        ):
+            with pytest.raises(AssertionError, match=text):
+                mmaproof.assert_gemm(d, A, B, C, plans=LIST, strength=strength)
+    finally:
+        observers.remove(seen.append)
+    names = [mmaproof.read_plan(x).name if "|" in x else mmaproof.find_design(x).name for x in LIST]
+    assert [x.judged for x in seen[:2]] == [f"exact: {x}" for x in names]
+    assert [bool(x.count) for x in seen] == [False] * 4 + [True] * 3
+    shown = page([("test_it", x) for x in seen])
+    assert f"exact: {names[1]}" in shown and f"rows 0..15: {names[0]}" in shown and "<svg" not in shown
+    a = np.full_like(A, np.inf)
+    with pytest.raises(AssertionError, match="^indeterminate"):
+        mmaproof.assert_gemm(D, a, B, C, plans=LIST)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"plan": PLAN, "plans": LIST},
+        {"plans": LIST, "strength": "statistical"},
+        {"plans": LIST, "unchecked": "allow"},
+    ],
+)
+def test_what_an_assertion_of_several_plans_cannot_say_is_refused(given) -> None:
+    with pytest.raises(InputError, match="plans"):
+        mmaproof.assert_gemm(D, A, B, C, **given)
