@@ -26,6 +26,7 @@ from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.gemm.questions.finite_operands import LargerError
+from mmaproof.gemm.questions.plan_equivalence import PlanEquivalence
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.property import Joined, LemmaVerdict, Proof, QuestionVerdict, Recalled
 from mmaproof.properties.question import Argument, Question
@@ -277,7 +278,7 @@ def identical_arithmetic(case: Case) -> QuestionVerdict | None:
     theorem, argument = None, question.argument()
     if argument is not None:
         theorem, _ = case.joined(argument, small_first=True)
-        if theorem is None:
+        if theorem is None and not isinstance(question, PlanEquivalence):  # a normal form of plans knows more
             return None
     if not question.where:
         proof = Joined() if theorem is None else theorem
