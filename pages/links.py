@@ -27,13 +27,21 @@ class Read(HTMLParser):
     anchors: set[str] = field(default_factory=set)
     links: list[str] = field(default_factory=list)
     loads: list[str] = field(default_factory=list)
+    has_scripts: bool = False
 
     def __post_init__(self) -> None:
         super().__init__(convert_charrefs=True)
 
+    @property
+    def states(self) -> set[str]:
+        """Names and values in the page's links to itself, which its script reads."""
+        own = (unquote(x[1:]) for x in self.links if x.startswith("#") and "=" in x)
+        return set(own) if self.has_scripts else set()
+
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Take down an element."""
         held = {name: value for name, value in attrs if value is not None}
+        self.has_scripts |= tag == "script"
         self.anchors.update(held[n] for n in ("id", "name") if n in held)
         if tag == "a" and "href" in held:
             self.links.append(held["href"])
@@ -90,7 +98,7 @@ def _why_dead(path: Path, target: str, fragment: str, folder: Path, pages: dict[
         yield "leads out of the site"
     elif not where.exists():
         yield "there is no such file"
-    elif fragment and where in pages and unquote(fragment) not in pages[where].anchors:
+    elif fragment and where in pages and unquote(fragment) not in pages[where].anchors | pages[where].states:
         yield "there is no such place"
 
 

@@ -31,6 +31,8 @@ def test_a_site_without_dead_links(site, capsys):
         ('<a href="nowhere.html">x</a>', "there is no such file"),
         ('<a href="other.html#nowhere">x</a>', "there is no such place"),
         ('<a href="#nowhere">x</a>', "there is no such place"),
+        ('<a href="#a=1">x</a>', "there is no such place"),
+        ('<a href="other.html#a=1">x</a><script></script>', "there is no such place"),
         ('<a href="../../outside.html">x</a>', "leads out of the site"),
         ('<img src="nowhere.png">', "there is no such file"),
         ('<script src="https://example.org/x.js"></script>', "loads https://example.org/x.js"),
@@ -43,6 +45,11 @@ def test_what_is_wrong_is_found(site, text, why, capsys):
     assert problem.startswith("bad.html: ") and problem.endswith(why)
     assert main([str(site)]) == 1
     assert problem in capsys.readouterr().err
+
+
+def test_a_state_of_a_page_is_read_by_its_script(site):
+    (site / "explorer.html").write_text('<a href="#a=1&amp;b=2">x</a><script></script>')
+    assert check(site).problems == []
 
 
 def test_an_empty_folder_is_no_site(tmp_path):
