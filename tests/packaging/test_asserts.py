@@ -27,7 +27,7 @@ def test_an_assert_would_be_found() -> None:
     assert _asserts("def f(x):\n    if x:\n        assert x > 1\n") == [3]
 
 
-@pytest.mark.slow
+@pytest.mark.middle
 def test_verdicts_are_the_same_without_asserts() -> None:
     """The script checks verdicts itself, because an assert in it would be removed as well."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT / "tests")])}

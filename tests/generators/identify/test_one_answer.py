@@ -28,7 +28,7 @@ print(found.late, found.tried, found.oracle.operands, found.nearest.as_text())
 """
 
 
-@pytest.mark.slow
+@pytest.mark.middle
 def test_the_nearest_design_is_one():
     found = []
     for seed, pause in (("1", "0"), ("2", "0.3")):
