@@ -150,10 +150,15 @@ class _Connection:
     def _hand_over(self, task: _Task) -> None:
         """Submit a task to the client that there is; the watcher does it again where that one is closing."""
         task.submitted, task.client = None, self.client
-        with suppress(Exception):
+        try:
             # with pure=True, dask would return the failure of a task if the same task is submitted again
             task.submitted = self.client.submit(task.call, pure=False)
-            task.submitted.add_done_callback(lambda done: self._end(task, done))
+        except Exception as problem:
+            if self.client.status == "running":  # it is the task that cannot be submitted
+                del self.tasks[id(task)]
+                task.result.set_exception(problem)
+            return
+        task.submitted.add_done_callback(lambda done: self._end(task, done))
 
     def _end(self, task: _Task, done: Submitted[Any]) -> None:
         """Take over what became of a task; one that its client has given up stays open."""

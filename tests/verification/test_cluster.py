@@ -11,7 +11,10 @@ import sys
 import threading
 import time
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 import yaml
@@ -20,7 +23,7 @@ from support.waiting import LONG, wait_until
 
 from mmaproof.designs.errors import InputError
 from mmaproof.smt.solving.solving import Solving
-from mmaproof.verification.cluster import cluster
+from mmaproof.verification.cluster import _Connection, _OnCluster, cluster
 from mmaproof.verification.executors import ClusterNotReachable, finished, in_order
 
 PAUSED = "(__import__('time').sleep(0.3), {})[1]"
@@ -146,6 +149,18 @@ def test_a_killed_worker_and_a_restarted_scheduler_lose_nothing(tmp_path):
             processes.restart()
             found += results
     assert sorted(found) == [(i, i) for i in range(12)]
+
+
+def test_a_task_that_cannot_be_submitted_fails():
+    made = SimpleNamespace(status="running", submit=Mock(side_effect=TypeError("cannot be sent")))
+    connection = SimpleNamespace(client=made, tasks={}, lock=threading.RLock(), over=threading.Event())
+    connection._hand_over = partial(_Connection._hand_over, connection)
+    connection.submit = partial(_Connection.submit, connection)
+    with pytest.raises(TypeError, match="cannot be sent"):
+        _OnCluster(connection).submit(abs, 1).result(timeout=LONG)
+    made.status = "closing"  # the next client takes it
+    assert not _OnCluster(connection).submit(abs, 1).done()
+    assert len(connection.tasks) == 1
 
 
 @pytest.mark.middle
