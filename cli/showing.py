@@ -179,7 +179,7 @@ class ShowingOptions:
         status: int,
         sampled: Design | None = None,
     ) -> tuple[int, Any]:
-        """Write the bundle of a proved answer if one is wanted; see ``mmaproof.cli.bundle.bundled``."""
+        """Write the bundle of a proved answer if one is wanted."""
         return bundled(self.bundle, answers, claim, designs, options, status, sampled=sampled)
 
     def show(

@@ -67,7 +67,7 @@ def test_answers_are_kept_by_default_and_found_again(run, path, monkeypatch):
     # on a busy machine a short limit may pass before the first answer, and not before the second
     monkeypatch.setattr("mmaproof.verification.strategies.AT_ONCE", 60.0)
     first = [only_json(run(*x, "--json")[1]) for x in (SAME, DIFFERENT)]
-    monkeypatch.setattr("mmaproof.smt.solving.attempt.Attempt.answer", None)
+    monkeypatch.setattr("mmaproof.smt.solving.portfolio.Attempt.answer", None)
     monkeypatch.setattr("mmaproof.verification.strategies.search", None)
     same, different = (only_json(run(*x, "--json", "--jobs", 2)[1]) for x in (SAME, DIFFERENT))
     assert (same["verdict"], same["solver"]) == ("equivalent", identity("bitwuzla"))

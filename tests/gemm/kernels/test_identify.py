@@ -237,7 +237,7 @@ def recorded_with_scales(text: str, given: tuple[Plan, ...], changed: int = 0, k
 @pytest.mark.middle
 @pytest.mark.parametrize("text", [f"{MX} | split-k=2", f"{NV} | promote=64"])
 def test_a_recorded_product_with_scales(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmaproof.gemm.kernels.recorded.COMPARING", 0)
+    monkeypatch.setattr("mmaproof.gemm.kernels.identify.COMPARING", 0)
     (finding,) = recorded_with_scales(text, ()).findings
     assert finding.plan is not None
     assert are_same(finding.plan, read_plan(text), 128), finding.plan.name
@@ -245,8 +245,8 @@ def test_a_recorded_product_with_scales(text: str, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.middle
 def test_scales_are_a_part_of_what_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmaproof.gemm.kernels.recorded.listed_plans", lambda product: iter(()))
-    monkeypatch.setattr("mmaproof.gemm.kernels.recorded.with_formats", lambda plan, product: iter(()))
+    monkeypatch.setattr("mmaproof.gemm.kernels.identify.listed_plans", lambda product: iter(()))
+    monkeypatch.setattr("mmaproof.gemm.kernels.identify.with_formats", lambda plan, product: iter(()))
     plan, other = read_plan(f"{MX} | split-k=2"), read_plan(f"{NV} | promote=64")
     assert recorded_with_scales(plan.name, (other, plan)).findings[0].plan == plan
     (finding,) = recorded_with_scales(plan.name, (plan,), changed=1).findings
