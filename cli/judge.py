@@ -103,13 +103,14 @@ def judge(
 def _wanted(plans: list[str], interface: str | None, k: int | None, read_as: tuple[str, ...]) -> Wanted:
     """Return what is said of the file; the formats are those of the first plan that is none of many."""
     from mmaproof.designs.signature import Signature
-    from mmaproof.gemm.tolerances.judge import named_plans
+    from mmaproof.gemm.programs.named import find_plan
     from mmaproof.hardware_replay.tables.reading import Wanted
 
     found = Wanted.of(interface, k, read_as)
-    plan = next((x for x, is_meant in named_plans(plans) if is_meant), None)
-    if plan is None or interface is not None:
+    named = next((x for x in plans if "/" in x), None)  # architectures, products and libraries have no slash
+    if named is None or interface is not None:
         return found
+    plan = find_plan(named)
     return replace(found, signature=Signature(*plan.formats, plan.scale_format, plan.block))
 
 

@@ -7,7 +7,6 @@ also proves that some cannot be told apart.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -33,6 +32,7 @@ from mmaproof.smt.evaluate import SharedBatch, equal_patterns, evaluate_on_array
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.smt.solving.work import Until, worked
 from mmaproof.verification.compare import Comparison, compare
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 from mmaproof.verification.search import Budget
@@ -296,7 +296,7 @@ def _asked_in_turn(
     Return what is known of those that are left, by number. A design that is proved equal to the row's takes its place
     where it has more in common with the other one: a reading of two points is asked about one of them at a time.
     """
-    ends = time.monotonic() + task.limits.seconds
+    ends = Until(worked() + task.limits.seconds)
     known: dict[tuple[Design, Design, bool], OpenValue] = {}
     equal = [task.design]
     before = len(operands)
@@ -321,13 +321,13 @@ def _asked_in_turn(
     return left
 
 
-def _asked(task: Task, pair: _Pair, ends: float) -> Operands | OpenValue:
+def _asked(task: Task, pair: _Pair, ends: Until) -> Operands | OpenValue:
     """Return operands that separate a pair, or what is known of it without any. No question is asked after ``ends``.
 
     The question is about one step where a longer instruction of the row is a chain of such steps: steps that are equal
     for all operands make equal chains. A witness is filled up with zeros, and counts if it separates the long ones too.
     """
-    seconds = min(ends - time.monotonic(), task.limits.seconds / SHARE)
+    seconds = min(ends.left, task.limits.seconds / SHARE)
     if seconds <= 0:
         return OpenValue("", reason="not asked: the time for the row was over")
     limits = replace(task.limits, seconds=seconds)

@@ -243,7 +243,7 @@ def judge(
     at = slice(None) if len(chosen) == len(left) else chosen
     accepted = None if bound is None else _accepted(bound, result.shape).reshape(shape)[at]
     found: list[_Candidate] = []
-    for plan, is_meant in named_plans(plans):
+    for plan, is_meant in _plans(plans):
         try:
             held = tolerance_of(plan, left.shape[1])
             product, patterns = (_dots if dots else _product)(held, left, right, result, c, (scale_a, scale_b), at)
@@ -304,7 +304,7 @@ def rows_of_sample(count: int, rows: int | None, seed: int) -> Any:
     return np.sort(np.random.default_rng(seed).choice(count, min(rows, count), replace=False))
 
 
-def named_plans(given: Any) -> Iterator[tuple[Plan, bool]]:
+def _plans(given: Any) -> Iterator[tuple[Plan, bool]]:
     """Yield plans, and whether each was named itself, so that arrays that do not fit it are an error."""
     several = [given] if isinstance(given, str | Design | Plan) else list(given)
     if not several:

@@ -354,3 +354,18 @@ def test_an_assertion_takes_several_plans() -> None:
 def test_what_an_assertion_of_several_plans_cannot_say_is_refused(given) -> None:
     with pytest.raises(InputError, match="plans"):
         mmaproof.assert_gemm(D, A, B, C, **given)
+
+
+def test_a_run_of_k_that_is_missing_is_named_wherever_it_begins() -> None:
+    """Of a unit with K = 1 a lost block is a run of products."""
+    plan = "cpu/vfmadd231ps"
+    a, b = (x.astype(np.float32) for x in (A, B))
+    lost = a.copy()
+    lost[:, 10:30] = 0
+    found = judge(product(lost, b, C, plan), a, b, C, plans=plan)
+    assert found.verdict == "outside"
+    assert found.fits == ("all elements: k = 10..29 missing; all 1024 elements that were looked at have these bits",)
+    # in another order of additions it is not these bits, and as near as the bound says
+    turned = product(lost[:, ::-1], np.ascontiguousarray(b[::-1]), C, plan)
+    found = judge(turned, a, b, C, plans=plan)
+    assert found.fits == ("all elements: within the bound as if k = 10..29 were missing",)
