@@ -37,10 +37,6 @@ def write(folder: Path) -> None:
             path.write_text(json.dumps(command.schema, indent=1) + "\n", encoding="utf-8")
 
 
-if __name__ == "__main__":
-    write(Path(sys.argv[1]))
-
-
 _FOLDER = re.compile(r"^(\s*- .+: )(\S+/)$", re.MULTILINE)
 """An entry of the navigation that names a folder: its pages come in its place."""
 _FENCED = re.compile(r"(^ *```.*?^ *```$)", re.MULTILINE | re.DOTALL)
