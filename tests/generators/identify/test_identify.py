@@ -72,6 +72,9 @@ class FunctionUnit:
         pytest.param("cdna2/v_mfma_f32_32x32x8f16", {"summation": "pairwise", "L": 4}, marks=pytest.mark.middle),
         ("turing/mma.m8n8k16.satfinite.s32.s8.u8.s32", {"integer_overflow": "saturate"}),
         ("cpu/vpmaddubsw-vpmaddwd-vpaddd", {"intermediate_bits": 16, "integer_overflow": "wrap"}),
+        pytest.param(
+            "psp/vdot", {"product_bits": 25, "fraction_bits": 25, "dropped_bits": 2}, marks=pytest.mark.middle
+        ),
         pytest.param("hopper/mma.m8n8k4.f64.f64.f64.f64", {"L": 1, "alignment": "jam"}, marks=pytest.mark.slow),
     ],
 )
