@@ -169,3 +169,20 @@ def test_the_checker_decides_alike(attack):
     else:
         with pytest.raises((checker.Rejected, checker.NotABundle)):
             checker.check_sums(terms, g, words, script.asserted[-1], given)
+
+
+def test_the_checker_accepts_the_proof_of_a_unit_that_was_mapped(tmp_path):
+    import mmaproof_check as checker
+
+    from mmaproof.smt.bundles.scripts import lemma_script
+
+    pytest.importorskip("pyosys")
+    unit = Datapath("booth4", "dadda", "kogge-stone", 4, count=2, result=12, with_c=True)
+    netlist = unit.netlist().mapped(tmp_path)
+    query = query_of(unit, netlist)
+    proof = prove_sums(query)
+    checker.SPENT.update(dict.fromkeys(checker.LIMITS, 0))
+    terms = checker.Terms()
+    script = checker.Script(lemma_script(query.symbols, (counterexamples(unit, netlist),)), "lemma", terms)
+    g, words, _ = checker.translated(terms, script.asserted)
+    assert checker.check_sums(terms, g, words, script.asserted[-1], as_json(proof)) == len(proof.lemmas)
