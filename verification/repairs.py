@@ -30,6 +30,8 @@ MOST_ROWS = 64
 """Samples for which d is wrong, and for which it is right, that a change is tried on."""
 FEWEST_WRONG = 8
 """Samples for which d is wrong that an inverted truth value has to make right."""
+MOST_CELLS = 2000
+"""Cells of a netlist that is changed; in a larger one, and one of gates, too much time would go by."""
 MOST_TRIED = 1500
 """Changes that are tried."""
 
@@ -86,6 +88,8 @@ def repairs(
     ``wrong`` says for which d is wrong. ``shown`` returns the net that stands for the output of a cell.
     """
     last = len(wrong) - 1
+    if len(circuit.cells) > MOST_CELLS:
+        return
     chosen = np.concatenate([np.flatnonzero(wrong[:-1])[:MOST_ROWS], np.flatnonzero(~wrong[:-1])[:MOST_ROWS], [last]])
     few = _Repairs(circuit, inputs(ArrayAlgebra(), chosen), fmt, wanted[chosen], wrong[chosen], shown)
     few.all = _Repairs(circuit, inputs(ArrayAlgebra(), np.arange(last + 1)), fmt, wanted, wrong, shown)

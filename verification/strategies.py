@@ -505,6 +505,10 @@ def _witness_of(case: Case, reply: Reply) -> QuestionVerdict | None:
     return case.concluded(Verdict(Status.REFUTED, reply.seconds, solver=reply.solver, witness=model), case.tried)
 
 
+SHARE_OF_ADDERS = 0.5
+"""The share of the time limit that lemmas about adders may take."""
+
+
 def adders(case: Case) -> QuestionVerdict | None:
     """Prove that a netlist of integers adds up the products of a design, by lemmas about its adders."""
     pair = netlist_and_model(case.question)
@@ -515,7 +519,7 @@ def adders(case: Case) -> QuestionVerdict | None:
     began, whole = worked(), case.question.formula
     theorem: Theorem | None = None
     with suppress(NotComposedError):
-        theorem = whole.in_one_piece(by_sums)
+        theorem = whole.in_one_piece(lambda stated, _: by_sums(stated, case.limits.seconds * SHARE_OF_ADDERS))
     seconds = worked() - began
     case.limits = case.limits.after(seconds, "lemmas about adders")
     if theorem is None:

@@ -12,15 +12,16 @@ from __future__ import annotations
 import heapq
 import random
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import combinations, product
+from itertools import combinations, islice, product
 from typing import Final
 
 from mmaproof.smt.proving.carries import CarryProofs, Key
 from mmaproof.smt.proving.kernel import Stated
-from mmaproof.smt.solving.gates import TRUE
+from mmaproof.smt.solving.gates import FALSE, TRUE
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.refuting import NotRefutedError
 from mmaproof.smt.solving.sums import EqualSums, SumLemma, SumProof, eliminate, value_of
@@ -32,6 +33,8 @@ MOST_CUTS: Final = 8
 SAMPLES: Final = 1 << 10
 MOST_ALIKE: Final = 4
 """gates with the same values on samples that are tried as the carry of one sum"""
+MOST_WORDS: Final = 64
+"""pairs of words that are tried as what the last adder adds"""
 _XOR3, _XOR2 = (0x96, 0x69), (0x6, 0x9)
 
 Cut = tuple[int, ...]
@@ -78,12 +81,15 @@ class FoundAdder:
         return (1, self.sum), (2, self.carry), *((-1, x) for x in self.inputs)
 
 
-def prove_sums(query: Query) -> SumProof:
-    """Return the proof that the two words are equal that a query says to differ. Raises NotRefutedError."""
+def prove_sums(query: Query, seconds: float | None = None) -> SumProof:
+    """Return the proof that the two words are equal that a query says to differ.
+
+    Raises NotRefutedError, also when it has not found one after ``seconds`` of computing.
+    """
     if not any(node.operator == "bvmul" for node in query.nodes):
         raise NotRefutedError("there are no products")
     try:
-        sums = EqualSums(query)
+        sums = EqualSums(query, seconds)
         if all(len(x) < 2 for x in sums.difference):
             raise NotRefutedError("no products are added")
         proof = _Search(sums).proof()
@@ -93,9 +99,9 @@ def prove_sums(query: Query) -> SumProof:
     return proof
 
 
-def by_sums(stated: Stated, _: float | None = None) -> str:
+def by_sums(stated: Stated, seconds: float | None = None) -> str:
     """Refute a leaf, as a kernel asks for it. Raises NotRefutedError."""
-    prove_sums(stated.query)
+    prove_sums(stated.query, seconds)
     return BY_SUMS
 
 
@@ -110,11 +116,18 @@ def adder_lemmas() -> SolverIdentity:
 class _Search:
     def __init__(self, sums: EqualSums) -> None:
         self._sums, self._gates = sums, sums.gates
-        self._made = dict(sums.gates.inputs())
+        made = sums.gates.inputs()
+        added = _cone((v for key in sums.difference if len(key) == 1 for v in key), made)
+        self._made = {v: made[v] for v in added}
+        """the gates of what is added, without those of the products that they are compared with"""
         self._cuts: dict[int, dict[Cut, int]] = {}
         self._adders: dict[int, list[FoundAdder]] = defaultdict(list)
         self._parities: dict[int, list[tuple[Cut, int]]] = defaultdict(list)
         self._added: list[tuple[str | int, ...]] = []
+        self._values = self._samples()
+        for x, y in zip(*sums.compared, strict=True):
+            if self._values[abs(x)] ^ self._values[abs(y)] != (0 if (x > 0) == (y > 0) else (1 << SAMPLES) - 1):
+                raise NotRefutedError("the words differ")
         self._find_cuts()
         self._find_adders()
 
@@ -161,8 +174,7 @@ class _Search:
         Different signs of inputs often have the same carry on samples. Those are right whose inputs have a gate that
         says whether they generate a carry.
         """
-        values = self._samples()
-        every = (1 << SAMPLES) - 1
+        values, every = self._values, (1 << SAMPLES) - 1
         of_value: dict[int, list[int]] = defaultdict(list)
         for v in self._made:
             of_value[min(values[v], values[v] ^ every)].append(v)
@@ -192,12 +204,19 @@ class _Search:
                         self._add(adder)
 
     def _samples(self) -> dict[int, int]:
-        """Return the values of all variables for random operands, a bit for each."""
-        of = random.Random(0)
-        every = (1 << SAMPLES) - 1
-        values = {v: of.getrandbits(SAMPLES) for v in range(2, self._gates.variables + 1) if v not in self._made}
+        """Return the values of all variables for random operands, a bit for each.
+
+        In half of the samples most bits are like the one before, so carries pass through long words of operands.
+        """
+        of, every, last = random.Random(0), (1 << SAMPLES) - 1, 0
+        runs = (1 << SAMPLES // 2) - 1
+        values, made = dict[int, int](), self._gates.inputs()
+        for v in (v for v in range(2, self._gates.variables + 1) if v not in made):
+            changes = of.getrandbits(SAMPLES) & of.getrandbits(SAMPLES) & of.getrandbits(SAMPLES)
+            last = of.getrandbits(SAMPLES) & ~runs | (last ^ changes) & runs
+            values[v] = last
         values[TRUE] = every
-        for v, gate in self._made.items():
+        for v, gate in made.items():
             values[v] = value_of(gate, values, every)
         return values
 
@@ -215,13 +234,80 @@ class _Search:
         for v in {abs(adder.sum), abs(adder.carry)}:
             self._adders[v].append(adder)
 
+    # --- the last adder ---------------------------------------------------------------------------------------
+
+    def _last_adders(self) -> Iterator[list[tuple[int, int, int]]]:
+        """Yield the bits of the result from some position on, each with the two that are added there.
+
+        Samples tell them: a bit without the carry into it is the parity of two others, and with the carry of these
+        so is the next one. Where no gate is this parity, any two literals with it will do. The words come first that
+        begin lowest and have the fewest of such places.
+        """
+        values, every = self._values, (1 << SAMPLES) - 1
+        of_value: dict[int, int] = {}
+        gates = self._gates.inputs()
+        for v in (v for v in sorted(values) if v in self._made or v not in gates):
+            of_value.setdefault(min(values[v], values[v] ^ every), v)
+
+        def value(x: int) -> int:
+            return values[x] if x > 0 else values[-x] ^ every
+
+        def literal(of: int) -> int:
+            v = of_value.get(min(of, of ^ every), 0)
+            return v if v and values[v] == of else -v
+
+        known = {v for key in self._sums.difference if len(key) == 1 for v in key} | {TRUE}
+        bits = next((w for w in self._sums.compared if known.issuperset(map(abs, w))), ())
+        results = set(map(abs, bits))
+
+        @cache
+        def pairs(parity: int) -> list[tuple[int, int]]:
+            found = ((x, literal(values[x] ^ parity)) for x in of_value.values())
+            return [(x, y) for x, y in found if y and abs(y) < x and results.isdisjoint((x, abs(y)))][:MOST_ALIKE]
+
+        def added(parity: int, carry: int, free: int) -> Iterator[tuple[int, int, int]]:
+            p = literal(parity)
+            for cut, _ in self._parities.get(abs(p), ()):
+                if len(cut) == 2:
+                    x, y = cut
+                    x = x if value(x) ^ value(y) == parity else -x
+                    yield from ((x, y, free), (-x, -y, free))
+            if p and carry:
+                yield from ((p, FALSE, free), (-p, TRUE, free))
+            for x, y in pairs(parity) if free and not p else ():
+                yield from ((x, y, free - 1), (-x, -y, free - 1))
+
+        def word(i: int, carry: int, free: int) -> Iterator[list[tuple[int, int, int]]]:
+            if i == len(bits):
+                yield from [] if free else [[]]
+                return
+            parity = value(bits[i]) ^ carry
+            if free or literal(parity):
+                possible = added(parity, carry, free)
+                for x, y, left in possible if i + 1 < len(bits) else islice(possible, 1):
+                    p, q = value(x), value(y)
+                    for above in word(i + 1, p & q | (p | q) & carry, left):
+                        yield [(bits[i], x, y), *above]
+
+        for cost in range(len(bits)):
+            for free in range(cost + 1):
+                yield from islice(word(cost - free, 0, free), MOST_ALIKE)
+
     # --- elimination ------------------------------------------------------------------------------------------
 
     def proof(self) -> SumProof:
         """Return lemmas and their order. Raises NotRefutedError."""
-        used = list(self._eliminated())
-        carries = CarryProofs(self._sums, self._made, self._added)
-        lemmas, order = carries.lemmas, list[int]()
+        carries = CarryProofs(self._sums, self._made, self._added, self._values)
+        lemmas, order, left = carries.lemmas, list[int](), dict(self._sums.difference)
+        for word in islice(self._last_adders(), MOST_WORDS):
+            self._sums.keep_to_time()
+            with suppress(NotRefutedError):
+                for lemma in carries.prove_word(word):
+                    order.append(len(lemmas))
+                    lemmas.append(lemma)
+                    eliminate(left, lemma, self._sums.modulus)
+                break
+        used = list(self._eliminated(left))
         results = {v for key in self._sums.difference if len(key) == 1 for v in key}
         carries.prove((x.key for x in used if x.far), (x.key for x in used), results)
         known: dict[FoundAdder, int] = {}
@@ -236,9 +322,9 @@ class _Search:
             order.append(known[adder])
         return SumProof(tuple(self._added), tuple(lemmas), tuple(order))
 
-    def _eliminated(self) -> Iterator[FoundAdder]:
+    def _eliminated(self, left: dict[frozenset[int], int]) -> Iterator[FoundAdder]:
         """Yield the adders whose sums are eliminated, in order."""
-        left, modulus = dict(self._sums.difference), self._sums.modulus
+        modulus = self._sums.modulus
         pending = [-v for key in left if len(key) == 1 for v in key]
         heapq.heapify(pending)
         while pending:
@@ -325,3 +411,14 @@ def _joined3(condition: Mapping[Cut, int], then: Mapping[Cut, int], other: Mappi
                     f, g, h = _over(x, p, both), _over(y, q, both), _over(z, r, both)
                     found[both] = f & g | ~f & h & ((1 << (1 << len(both))) - 1)
     return found
+
+
+def _cone(roots: Iterable[int], made: Mapping[int, tuple[str | int, ...]]) -> list[int]:
+    """Return the gates from which variables are computed, each after its inputs."""
+    pending, found = list(roots), set[int]()
+    while pending:
+        v = pending.pop()
+        if v in made and v not in found:
+            found.add(v)
+            pending += (abs(int(x)) for x in made[v][1:])
+    return sorted(found)

@@ -23,6 +23,8 @@ Made = Mapping[int, tuple[str | int, ...]]
 Key = tuple[int, int, tuple[int, ...]]
 """the literals of a sum, of its carry and of what is added"""
 RANDOM_SAMPLES: Final = 512
+MOST_NEAR: Final = 12
+"""gates that a lemma about one adder is of"""
 MOST_SPANS: Final = 6
 """spans of which one gate is taken for the generated carry, beside the longest one"""
 
@@ -42,15 +44,20 @@ class _Position:
     key: Key
     x: int
     y: int
-    carry: int
-    """the literal of the carry out of this position, as the adder above takes it"""
+    carry: int = 0
+    """the literal of the carry out of this position, as the adder above takes it; 0: no gate has to be it"""
 
 
 class CarryProofs:
     """The lemmas about carries, and the gates that these need. The lemmas are those of a whole proof."""
 
-    def __init__(self, sums: EqualSums, made: Made, added: list[tuple[str | int, ...]]) -> None:
+    def __init__(
+        self, sums: EqualSums, made: Made, added: list[tuple[str | int, ...]], values: Mapping[int, int]
+    ) -> None:
         self._sums, self._made, self._added = sums, made, added
+        self.values, self.every = dict(values), values[TRUE]
+        """of all variables on samples, a bit for each, and a number with all bits"""
+        self._refused = set[tuple[tuple[int, int, int], ...]]()
         self.lemmas: list[SumLemma] = []
         self._of_key: dict[Key, SumLemma] = {}
         self._of_carry: dict[int, Key] = {}
@@ -58,9 +65,28 @@ class CarryProofs:
 
     def lemma(self, key: Key) -> SumLemma:
         """Return the lemma of an adder whose carry was proved. Raises NotRefutedError."""
-        if key not in self._of_key:
+        s, out, added = key
+        lemma = self._of_key.get(key) or self.near(((1, s), (2, out), *((-1, x) for x in added)))
+        if lemma is None:
             raise NotRefutedError(f"literal {key[1]} is not proved to be a carry")
-        return self._of_key[key]
+        return lemma
+
+    def near(self, of: tuple[tuple[int, int], ...]) -> SumLemma | None:
+        """Return the lemma of a sum that holds of the gates from which it is computed, or None.
+
+        The last gate of those that it is of is replaced by what it reads, until the lemma holds or there are too many.
+        """
+        made = self.made
+        inputs = {abs(x) for _, x in of} - {TRUE}
+        while len(inputs) <= MOST_INPUTS:
+            lemma = SumLemma(tuple(sorted(inputs)), (), of)
+            if len(inputs) <= MOST_NEAR and holds(made, lemma, ()):
+                return lemma
+            last = max(inputs)
+            if last not in made:
+                return None
+            inputs = inputs - {last} | {abs(int(x)) for x in made[last][1:]} - {TRUE}
+        return None
 
     def prove(self, far: Iterable[Key], used: Iterable[Key], results: Container[int]) -> None:
         """Prove the carries of adders in chains of those that are used. Raises NotRefutedError.
@@ -75,6 +101,25 @@ class CarryProofs:
         for top in far:
             if top not in lower:
                 self._chain(top)
+
+    def prove_word(self, added: Sequence[tuple[int, int, int]]) -> list[SumLemma]:
+        """Prove that literals are the bits of a sum: for each position the sum, x and y, the lowest first.
+
+        Return the lemmas of their adders, whose carries are gates that are added. Raises NotRefutedError.
+        """
+        positions, carry = list[_Position](), FALSE
+        if any(tuple(added[: i + 1]) in self._refused for i in range(len(added))):
+            raise NotRefutedError("these words were tried")
+        for s, x, y in added:
+            out = self._gate("ite", self._gate("xor", x, y), carry, x)
+            positions.append(_Position((s, out, (x, y, carry)), x, y))
+            carry = out
+        _Chain(self, self._sums, self._gate, positions, FALSE, self._of_key).prove()
+        for i, p in enumerate(positions):
+            if p.key not in self._of_key:
+                self._refused.add(tuple(added[: i + 1]))
+                raise NotRefutedError(f"literal {p.key[0]} is not proved to be a sum")
+        return [self._of_key[p.key] for p in positions]
 
     def _carry_in(self, key: Key) -> int:
         """Return the input that is carried into an adder, 0 where none is told from the others.
@@ -128,7 +173,7 @@ class _Chain:
         into: int,
         of_key: dict[Key, SumLemma],
     ) -> None:
-        self._proofs, self._made, self._gate = proofs, dict(sums.gates.inputs()), gate
+        self._proofs, self._sums, self._made, self._gate = proofs, sums, dict(sums.gates.inputs()), gate
         self._positions, self._into, self._of_key = positions, into, of_key
         self._carries = [into]
         for p in positions:
@@ -139,6 +184,10 @@ class _Chain:
             for z in {abs(p.x), abs(p.y)} - {TRUE}:
                 self._position.setdefault(z, []).append(i)
         self._spans: dict[int, list[_Span]] = {}
+        self._value = 0
+        """of the carry into a position on samples of operands"""
+        self._never = set[tuple[int, int]]()
+        """spans that generate no carry"""
         self._others = set[int]()
         """what carries read beside the positions"""
         self._facts: dict[int, list[tuple[int, int | None]]] = {}
@@ -152,17 +201,38 @@ class _Chain:
         pairs: dict[tuple[int, int], list[_Span]] = {}
         for x in (x for found in self._spans.values() for x in found if not x.generates):
             pairs.setdefault((x.last, x.first), []).append(x)
+        of_last: dict[int, list[_Span]] = {}
         for v in cone:
             of = [x for x in self._spans.get(v, ()) if x.generates]
             for x in of[:1] + of[1:][-MOST_SPANS:]:
+                of_last.setdefault(x.last, []).append(x)
+        for i, position in enumerate(self._positions):
+            self._sums.keep_to_time()
+            never = [_Span(True, i, k, FALSE) for k in range(i, -1, -1) if (i, k) in self._never]
+            for x in never + of_last.get(i, []):
                 for p in [None] if x.first < 0 else pairs.get((x.last, x.first), ()):
                     self._pair(x, p)
-        for i, position in enumerate(self._positions):
+            if not position.carry:
+                self._find_near(i, cone)
             self._adder(i, position)
+            if not position.carry and position.key not in self._of_key:
+                return
+
+    def _find_near(self, i: int, cone: Sequence[int]) -> None:
+        """Prove of gates that they are the carry out of a position where they read what x and y are computed from."""
+        values, every, carry = self._proofs.values, self._proofs.every, self._carries[i + 1]
+        x, y = (values[abs(z)] ^ (0 if z > 0 else every) for z in (self._positions[i].x, self._positions[i].y))
+        self._value = value = x & y | (x | y) & self._value
+        for v in cone if 0 < value < every else ():
+            if v not in self._facts and values[v] in (value, value ^ every):
+                of = ((1, v if values[v] == value else -v), (-1, carry))
+                lemma = self._lemma({v}, {carry}, of) or self._proofs.near(of)
+                if lemma is not None:
+                    self._know(lemma, v, None, {carry})
 
     def _cone(self) -> list[int]:
         """Return the gates between the positions and the carries, each after its inputs."""
-        pending, found = [abs(p.carry) for p in self._positions], set[int]()
+        pending, found = [abs(p.carry or p.key[0]) for p in self._positions], set[int]()
         while pending:
             v = pending.pop()
             if v in found or v in self._position or v == abs(self._into):
@@ -211,6 +281,8 @@ class _Chain:
                 a, b = x[i], y[i]
                 g, passes, t = a & b | (a | b) & g, passes & (a ^ b), t & (a | b)
                 note(True, i, k, g)
+                if not g:
+                    self._never.add((i, k))
                 note(False, i, k, passes)
                 note(False, i, k, t)
 
@@ -249,41 +321,58 @@ class _Chain:
     def _pair(self, g: _Span, p: _Span | None) -> None:
         """Prove that G, with P and the carry into the span, is the carry out of it, from the same of smaller spans."""
         out, passed = self._carries[g.last + 1], None if p is None else self._carries[g.first]
-        roots = {abs(g.literal)} | ({abs(p.literal)} if p is not None else set())
-        inputs = self._read(roots)
+        roots = {abs(x.literal) for x in (g, p) if x is not None} - {TRUE}
         of = g.literal if p is None else -self._gate("and", -g.literal, -self._gate("and", p.literal, passed))
         needed = {out} | ({passed} if passed is not None else set())
-        using = []
-        for v in inputs:
-            for number, other in self._facts.get(v, ()):
-                if other is None or other in inputs:
-                    using.append(number)
-                    needed |= self._of_fact[number]
-        lemma = SumLemma(self._with_carries(inputs, needed), tuple(using), ((1, of), (-1, out)))
-        held = self._hold(lemma)
-        if held is not None:
-            self._facts.setdefault(abs(g.literal), []).append((held, None if p is None else abs(p.literal)))
-            self._of_fact[held] = {out} if passed is None else {out, passed}
+        lemma = self._lemma(roots, needed, ((1, of), (-1, out)))
+        if lemma is not None:
+            known = [abs(x.literal) for x in (g, p) if x is not None and abs(x.literal) != TRUE]
+            self._know(lemma, known[0], known[1] if len(known) > 1 else None, needed)
 
-    def _hold(self, lemma: SumLemma) -> int | None:
-        """Add a lemma if it holds. Return its number."""
+    def _know(self, lemma: SumLemma, g: int, p: int | None, carries: set[int]) -> None:
+        """Keep a lemma about gates and the carries that it is of."""
         lemmas = self._proofs.lemmas
-        made = self._proofs.made
-        if len(lemma.inputs) > MOST_INPUTS or not holds(made, lemma, [lemmas[x] for x in lemma.using]):
-            return None
+        self._facts.setdefault(g, []).append((len(lemmas), p))
+        self._of_fact[len(lemmas)] = carries
         lemmas.append(lemma)
-        return len(lemmas) - 1
 
-    def _read(self, roots: Iterable[int]) -> list[int]:
-        """Return the variables that gates are computed from: those of spans with lemmas, of P, and of positions."""
-        pending, found = [abs(int(x)) for v in roots for x in self._made[v][1:]], dict[int, None]()
-        seen = set(roots)
+    def _lemma(self, roots: set[int], needed: set[int], of: tuple[tuple[int, int], ...]) -> SumLemma | None:
+        """Return the lemma of a sum, from what was proved of the gates that are read, if it holds.
+
+        It is tried with P and G as gates that are read, with x and y in place of those of single positions, and in
+        place of all P.
+        """
+        for opened in range(3):
+            inputs = self._read(roots, opened)
+            using, carries = [], set(needed)
+            for v in inputs:
+                for number, other in self._facts.get(v, ()):
+                    if other is None or other in inputs:
+                        using.append(number)
+                        carries |= self._of_fact[number]
+            lemma = SumLemma(self._with_carries(inputs, carries), tuple(using), of)
+            if holds(self._proofs.made, lemma, [self._proofs.lemmas[x] for x in using]):
+                return lemma
+        return None
+
+    def _read(self, roots: set[int], opened: int) -> list[int]:
+        """Return the variables that gates are computed from: those of spans with lemmas, of P, and of positions.
+
+        Those of spans of one position are none of them where ``opened`` is 1, and no P where it is 2.
+        """
+        pending, found = [abs(int(x)) for v in roots for x in self._made.get(v, ("", v))[1:]], dict[int, None]()
+        seen = roots & self._made.keys()
         while pending:
             v = pending.pop()
             if v in seen:
                 continue
             seen.add(v)
-            known = v in self._facts or any(not x.generates for x in self._spans.get(v, ()))
+            spans = self._spans.get(v, ())
+            known = v in self._facts or any(not x.generates for x in spans)
+            if opened and any(x.first == x.last for x in spans) and not any(x.first < 0 for x in spans):
+                known = False
+            if opened == 2 and not any(x.generates for x in spans):
+                known = False
             if known or v in self._position or v not in self._made or v == abs(self._into):
                 found[v] = None
             else:
@@ -303,14 +392,57 @@ class _Chain:
                 del found[v]
         wanted = {abs(x) for x in needed} | {abs(self._carries[i]) for i in computed}
         wanted -= {abs(self._carries[i + 1]) for i in computed}
+        if not self._others.isdisjoint(inputs):
+            wanted = {x for x in wanted if not self._is_of(x, read)}
         return tuple(found | dict.fromkeys(sorted(wanted - {TRUE})))
+
+    def _excluded(self, i: int, of: tuple[tuple[int, int], ...]) -> SumLemma | None:
+        """Return the lemma of a sum whose gate needs no parity: what is added there and the carry exclude each other.
+
+        Of the positions i and i - 1, what x and y are computed from is read, and the carry into the lower one.
+        """
+        if not i:
+            return None
+        lower = abs(self._carries[i - 1])
+        known = {
+            v for v, found in self._facts.items() if any(self._of_fact[n] == {self._carries[i - 1]} for n, _ in found)
+        }
+        inputs = {abs(x) for _, x in of} - {TRUE}
+        while len(inputs) <= MOST_INPUTS:
+            using = [n for v in sorted(inputs & known) for n, other in self._facts[v] if other is None]
+            lemma = SumLemma(tuple(sorted(inputs | ({lower} - {TRUE} if using else set()))), tuple(using), of)
+            if holds(self._proofs.made, lemma, [self._proofs.lemmas[x] for x in using]):
+                return lemma
+            last = max(inputs - known - {lower}, default=0)
+            if last not in self._all:
+                return None
+            inputs = inputs - {last} | {abs(int(x)) for x in self._all[last][1:]} - {TRUE}
+        return None
+
+    def _is_of(self, carry: int, read: set[int]) -> bool:
+        """Return whether a carry is computed from variables that are read."""
+        pending, seen = [carry], set[int]()
+        while pending and len(seen) < MOST_NEAR * MOST_INPUTS:
+            v = pending.pop()
+            if v not in read and v not in seen:
+                seen.add(v)
+                if v not in self._all:
+                    return False
+                pending += (abs(int(x)) for x in self._all[v][1:])
+        return not pending
 
     def _adder(self, i: int, p: _Position) -> None:
         s, out, added = p.key
         into = self._carries[i]
-        below = self._positions[i - 1].carry if i else self._into
-        inputs = dict.fromkeys(abs(x) for x in (p.x, p.y, p.carry, into, below) if abs(x) != TRUE)
-        using = [n for v in (abs(p.carry), abs(below)) for n, other in self._facts.get(v, ()) if other is None]
-        lemma = SumLemma(tuple(inputs), tuple(using), ((1, s), (2, out), *((-1, x) for x in added)))
-        if holds(self._proofs.made, lemma, [self._proofs.lemmas[x] for x in using]):
+        of = ((1, s), (2, out), *((-1, x) for x in added))
+        if not p.carry:
+            lemma = self._lemma({abs(s)}, {into}, of) or self._proofs.near(of) or self._excluded(i, of)
+        else:
+            below = self._positions[i - 1].carry if i else self._into
+            inputs = dict.fromkeys(abs(x) for x in (p.x, p.y, p.carry, into, below) if abs(x) != TRUE)
+            using = [n for v in (abs(p.carry), abs(below)) for n, other in self._facts.get(v, ()) if other is None]
+            lemma = SumLemma(tuple(inputs), tuple(using), of)
+            if not holds(self._proofs.made, lemma, [self._proofs.lemmas[x] for x in using]):
+                return
+        if lemma is not None:
             self._of_key[p.key] = lemma

@@ -17,6 +17,7 @@ from mmaproof.smt.solving.cnf import Word, words_of
 from mmaproof.smt.solving.gates import TRUE, Gates
 from mmaproof.smt.solving.query import CONST, Query
 from mmaproof.smt.solving.refuting import NotRefutedError
+from mmaproof.smt.solving.work import worked
 
 Polynomial = dict[frozenset[int], int]
 """Products of variables, each with its coefficient."""
@@ -59,11 +60,12 @@ class PlainGates(Gates):
 class EqualSums:
     """The last truth value that a query asserts, if it says that two words differ: its circuit, and their difference.
 
-    Raises NotRefutedError if it says something else.
+    Raises NotRefutedError if it says something else, as all of its methods do when it has computed for ``seconds``.
     """
 
-    def __init__(self, query: Query) -> None:
+    def __init__(self, query: Query, seconds: float | None = None) -> None:
         self._query, self.gates, self._left = query, PlainGates(), MOST_TERMS
+        self._ends = None if seconds is None else worked() + seconds
         self._integers: dict[int, tuple[Polynomial, int, int]] = {}
         *nodes, last = query.nodes
         claim = nodes[last.operands[-1]]
@@ -73,10 +75,18 @@ class EqualSums:
         self.words, self.symbols = words_of(nodes, self.gates)
         self.width = nodes[equation.operands[0]].width
         self.modulus = 1 << self.width
+        self.compared = [self.words[i] for i in equation.operands]
+        """the literals of the two words"""
         x, y = (self._integer(i)[0] for i in equation.operands)
         self.difference = self._reduced(_plus(x, y, -1))
 
+    def keep_to_time(self) -> None:
+        """Raise NotRefutedError if the time is over."""
+        if self._ends is not None and worked() > self._ends:
+            raise NotRefutedError("the time is over")
+
     def _spend(self, amount: int) -> None:
+        self.keep_to_time()
         self._left -= amount
         if self._left < 0:
             raise NotRefutedError(f"polynomials have more than {MOST_TERMS} terms")
@@ -167,6 +177,7 @@ class EqualSums:
             self.add_gate(gate)
         made = self.gates.inputs()
         for number, lemma in enumerate(proof.lemmas):
+            self.keep_to_time()
             if any(not 0 <= x < number for x in lemma.using):
                 raise NotRefutedError("a lemma uses one that is not before it")
             if not holds(made, lemma, [proof.lemmas[x] for x in lemma.using]):

@@ -6,9 +6,13 @@ an operator with its operands. ``sv`` writes them as SystemVerilog, ``word`` as 
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from pysmt.fnode import FNode
@@ -105,6 +109,44 @@ class Netlist:
             lines.append(f"wire n{number} = {text or signs[kind].join(of)};")
         lines += [f"assign d[{i}] = {names[x]};" for i, x in enumerate(self.outputs)]
         return "\n".join((*lines, "endmodule", ""))
+
+    def mapped(self, folder: Path) -> Netlist:
+        """Return the gates of ``synth`` of Yosys, flat and without names."""
+        inputs = sum(kind == "input" for kind, _ in self.gates)
+        (folder / "unit.v").write_text(self.sv([("x", inputs)]))
+        commands = [f"read_verilog -sv {folder / 'unit.v'}", "synth -flatten -top unit", "rename -hide"]
+        commands.append(f"write_json {folder / 'unit.json'}")
+        run = f"from pyosys import libyosys as y; d = y.Design(); [y.run_pass(c, d) for c in {commands!r}]"
+        subprocess.run([sys.executable, "-c", run], check=True, stdout=subprocess.DEVNULL)
+        module = json.loads((folder / "unit.json").read_text())["modules"]["unit"]
+        found, gates = Netlist(), dict[str | int, int]()
+        gates |= {"0": ZERO, "1": ONE} | {bit: found.input(i) for i, bit in enumerate(module["ports"]["x"]["bits"])}
+        drivers = {x["connections"]["Y"][0]: x for x in module["cells"].values()}
+        pending = list(module["ports"]["d"]["bits"])
+        while pending:
+            bit = pending[-1]
+            of = (
+                []
+                if bit in gates
+                else [drivers[bit]["connections"][p][0] for p in "SAB" if p in drivers[bit]["connections"]]
+            )
+            missing = [x for x in of if x not in gates]
+            pending += missing
+            if bit not in gates and not missing:
+                gates[bit] = found.cell(drivers[bit]["type"].strip("$_").lower(), [gates[x] for x in of])
+            if not missing:
+                pending.pop()
+        found.outputs = [gates[bit] for bit in module["ports"]["d"]["bits"]]
+        return found
+
+    def cell(self, kind: str, inputs: Sequence[int]) -> int:
+        """Return a gate of Yosys's library."""
+        *others, last = inputs
+        if kind in ("andnot", "ornot"):
+            return self.add(kind.removesuffix("not"), *others, self.add("not", last))
+        if kind in ("nand", "nor", "xnor", "nmux"):
+            return self.add("not", self.add({"xnor": "xor", "nmux": "mux"}.get(kind, kind[1:]), *inputs))
+        return self.add(kind, *inputs)
 
     def word(self, algebra: TermAlgebra, operands: FNode) -> FNode:
         """Return the outputs as a word over that of all operands."""

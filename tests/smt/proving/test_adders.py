@@ -48,6 +48,53 @@ def test_a_unit_is_proved(unit):
     prove_sums(query_of(unit, netlist))
 
 
+MAPPED = [
+    Datapath(products, "dadda", adder, width, signed, count, 2 * width + 4, with_c=True)
+    for adder in ADDERS
+    for products, signed, width, count in (
+        ("simple", False, 4, 2),
+        ("simple", True, 4, 2),
+        ("booth4", True, 4, 2),
+        ("simple", False, 8, 4),
+        ("simple", True, 8, 4),
+    )
+]
+
+
+@pytest.mark.few(6)
+@pytest.mark.parametrize("unit", MAPPED, ids=str)
+def test_a_unit_is_proved_that_was_mapped(unit, tmp_path):
+    pytest.importorskip("pyosys")
+    netlist = unit.netlist().mapped(tmp_path)
+    for operands in map(random.Random(0).getrandbits, [unit.operand_bits] * 50):
+        assert netlist.evaluate(operands) == unit.value(operands)
+    prove_sums(query_of(unit, netlist))
+
+
+def test_no_mutant_is_proved_that_was_mapped_and_computes_something_else(tmp_path):
+    pytest.importorskip("pyosys")
+    netlist, found = SMALL.netlist().mapped(tmp_path), [0, 0]
+    prove_sums(query_of(SMALL, netlist))
+    for number, (kind, inputs) in enumerate(netlist.gates):
+        if kind not in ("and", "or", "xor", "not"):
+            continue
+        mutant = netlist.with_gate(number, ({"and": "or", "or": "xor", "xor": "or", "not": "and"}[kind], inputs))
+        equal = all(mutant.evaluate(x) == SMALL.value(x) for x in range(256))
+        try:
+            prove_sums(query_of(SMALL, mutant))
+            assert equal
+            found[0] += 1
+        except NotRefutedError:
+            found[1] += 1
+    assert found[1] > 60
+
+
+def test_the_time_limit_ends_a_search():
+    unit = UNITS[0]
+    with pytest.raises(NotRefutedError, match="the time is over"):
+        prove_sums(query_of(unit, unit.netlist()), 1e-6)
+
+
 @pytest.mark.middle
 def test_no_mutant_is_proved_that_computes_something_else():
     netlist, of, found = SMALL.netlist(), random.Random(1), [0, 0]
@@ -122,3 +169,20 @@ def test_the_checker_decides_alike(attack):
     else:
         with pytest.raises((checker.Rejected, checker.NotABundle)):
             checker.check_sums(terms, g, words, script.asserted[-1], given)
+
+
+def test_the_checker_accepts_the_proof_of_a_unit_that_was_mapped(tmp_path):
+    import mmaproof_check as checker
+
+    from mmaproof.smt.bundles.scripts import lemma_script
+
+    pytest.importorskip("pyosys")
+    unit = Datapath("booth4", "dadda", "kogge-stone", 4, count=2, result=12, with_c=True)
+    netlist = unit.netlist().mapped(tmp_path)
+    query = query_of(unit, netlist)
+    proof = prove_sums(query)
+    checker.SPENT.update(dict.fromkeys(checker.LIMITS, 0))
+    terms = checker.Terms()
+    script = checker.Script(lemma_script(query.symbols, (counterexamples(unit, netlist),)), "lemma", terms)
+    g, words, _ = checker.translated(terms, script.asserted)
+    assert checker.check_sums(terms, g, words, script.asserted[-1], as_json(proof)) == len(proof.lemmas)
