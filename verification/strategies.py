@@ -275,7 +275,8 @@ def identical_arithmetic(case: Case) -> QuestionVerdict | None:
     question = case.question
     if not question.is_same_computation():
         return None
-    theorem, argument = None, question.argument()
+    theorem: Theorem | None = None
+    argument = question.argument()
     if argument is not None:
         theorem, _ = case.joined(argument, small_first=True)
         if theorem is None and not isinstance(question, PlanEquivalence):  # a normal form of plans knows more
