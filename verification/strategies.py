@@ -282,7 +282,8 @@ def identical_arithmetic(case: Case) -> QuestionVerdict | None:
         return None
     from mmaproof.gemm.questions.plan_equivalence import PlanEquivalence  # noqa: PLC0415  (a search needs none of it)
 
-    theorem, argument = None, question.argument()
+    theorem: Theorem | None = None
+    argument = question.argument()
     if argument is not None:
         theorem, _ = case.joined(argument, small_first=True)
         if theorem is None and not isinstance(question, PlanEquivalence):  # a normal form of plans knows more

@@ -18,11 +18,15 @@ from mmaproof.properties.property import (
     is_aligned,
     why_not_aligned,
 )
+from mmaproof.properties.question import Argument
 from mmaproof.properties.run_question import RunQuestion, SameResults, Scope, of_one_step
-from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
-from mmaproof.smt.proving.cuts import cut_bounds
-from mmaproof.smt.proving.lemma import Lemma
-from mmaproof.smt.semantics import DotProduct, OperandWords, StepSignals
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
+from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.bundles.leaves import Leaves
+from mmaproof.smt.bundles.term_facts import prove_sum_within, within
+from mmaproof.smt.proving.kernel import Kernel
+from mmaproof.smt.proving.laws_in_use import LawsInUse
+from mmaproof.smt.semantics import DotProduct, OperandWords, StepSignals, dot_product_accumulate
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.labels import is_of_products
 from mmaproof.smt.semantics.widths import sum_widths
@@ -32,8 +36,8 @@ from mmaproof.smt.solving.verdict import Status
 class SumFits(RunQuestion):
     """For finite operands, the sum of the aligned terms fits a register with N carry bits.
 
-    The lemmas say that every cut term is within the bound that its significand allows, and that the bounds of all terms
-    add up to what the register holds (a sum of constants).
+    Every cut term is within the bound that its significand allows. So is each partial sum, within the sum of the bounds
+    of its terms, and all of them add up to what the register holds.
     """
 
     def __init__(self, design: Design, scope: Scope, carry_bits: int) -> None:
@@ -48,25 +52,33 @@ class SumFits(RunQuestion):
         self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
     ) -> Truth[T]:
         """Return whether every sum of products is a number of the register."""
+        return self._fit(algebra, [total.total for total in registers(results[0].steps[0])])
+
+    def _fit(self, algebra: Algebra[D, T], totals: Sequence[Word[D]]) -> Truth[T]:
         fits = []
-        for total in registers(results[0].steps[0]):
+        for total in totals:
             low, high = (algebra.signed(x) for x in (-(1 << (self.register - 1)), (1 << (self.register - 1)) - 1))
-            fits += [
-                algebra.negation(algebra.less(total.total, low)),
-                algebra.negation(algebra.less(high, total.total)),
-            ]
+            fits += [algebra.negation(algebra.less(total, low)), algebra.negation(algebra.less(high, total))]
         return algebra.all_of(fits)
 
-    def lemmas(self) -> Sequence[Lemma]:
-        """Return the bounds of the terms, where they add up to less than the register holds."""
-        found: list[Lemma] = []
-        for total in registers(self.symbolic_step()):
-            terms = zip(total.terms, total.path.cuts, strict=True)
-            bounds = [cut.bound(term.largest, term.fraction_bits) for term, cut in terms]
-            if sum(bounds) >= 1 << (self.register - 1):
-                return ()
-            found += cut_bounds(total)
-        return list({lemma.name: lemma for lemma in found}.values())
+    def argument(self) -> Argument:
+        """Return what the class describes."""
+        return self._within_bounds
+
+    @property
+    def decides_by_argument(self) -> bool:
+        """Whether the bounds of the terms add up to less than the register holds."""
+        return all(total.largest < 1 << (self.register - 1) for total in registers(self.symbolic_step()))
+
+    def _within_bounds(self, kernel: Kernel) -> None:
+        algebra, laws = TermAlgebra(kernel.environment), LawsInUse(kernel)
+        steps = dot_product_accumulate(self.asked(self.design), algebra, self.symbols(algebra)).steps
+        totals = registers(steps[0])
+        bounds = [prove_sum_within(laws, algebra, total) for total in totals]
+        leaves = Leaves(algebra)
+        words = [leaves.word(total.total) for total in totals]
+        known = [within(x, bound) for x, bound in zip(words, bounds, strict=True)]
+        leaves.use(laws, self._fit(algebra, words), known, "sums within their bounds fit")
 
 
 class _SameWith(SameResults):

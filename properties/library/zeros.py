@@ -5,27 +5,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from pysmt.fnode import FNode
+
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.library.single_product import smallest_product
 from mmaproof.properties.library.special_case import CaseFirst, NothingBesideC
 from mmaproof.properties.property import INTEGER, UNSTATED, SimpleProperty, has_single_sum, kept_bits
+from mmaproof.properties.question import Argument
 from mmaproof.properties.run_question import RunQuestion, Scope, of_one_step
 from mmaproof.properties.settings import changed_to, has_value
-from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
+from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.bundles.leaves import Leaves
 from mmaproof.smt.proving.conversions import ConversionOfValue
 from mmaproof.smt.proving.cuts import cut_bounds
+from mmaproof.smt.proving.kernel import Kernel, NotComposedError, conjuncts
+from mmaproof.smt.proving.laws_in_use import LawsInUse
 from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.proving.zeros import (
-    NeutralStep,
-    UnusedBitsZero,
     ZeroHidesNothing,
     ZeroIsLowest,
     unused_bits,
     zeros_can_be_lowest,
 )
-from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate
+from mmaproof.smt.semantics import DotProduct, OperandWords, StepSignals, dot_product_accumulate
 from mmaproof.smt.semantics.labels import is_of_products
 from mmaproof.smt.semantics.patterns import is_finite, same_number, signed_like, zero
 from mmaproof.smt.semantics.terms import ZERO_EXPONENT
@@ -231,18 +236,59 @@ class _Padded(_SameNumber):
         """Return whether the operands are finite."""
         return self.finite(algebra, operands)
 
-    def lemmas(self) -> Sequence[Lemma]:
+    decides_by_argument = True
+
+    def argument(self) -> Argument | None:
         """Return that a step of zeros returns every c that is a result of the design."""
-        design = self.design
-        if not design.chain.keeps_infinities or not design.guarantees(Guarantee.CONVERTED_BY_RHO):
-            return ()
-        found: list[Lemma] = [NeutralStep(design)]
-        if unused_bits(design):
-            sums = self.symbolic_step().sums
-            if not sums:
-                return ()
-            found.append(UnusedBitsZero(design, sums[-1]))
-        return found
+        return self._neutral
+
+    def _neutral(self, kernel: Kernel) -> None:
+        algebra, laws, fmt = TermAlgebra(kernel.environment), LawsInUse(kernel), self.design.d_format
+        operands = self.symbols(algebra)
+        found = [dot_product_accumulate(self.asked(x), algebra, y) for x, y in self.runs(algebra, operands)]
+        count = len(found[0].steps)
+        *_, last = found[0].steps
+        further = found[1].steps[count:]
+        if not further or found[1].steps[count - 1].d.data is not found[0].d.data:
+            raise NotComposedError("a further instruction changes those before it")
+        if further[0].path.c.step != count - 1:  # c is added once, after the products of an instruction
+            further = further[-1:]
+        assumed = [Truth(x, algebra) for x in conjuncts(self.formula.precondition)]
+        before = found[0].d
+        for step in (last, *further):
+            self._result(laws, step, assumed)
+        for step in further:
+            leaves = Leaves(algebra).parts(before)
+            same, known = same_number(algebra, fmt, before, step.d), [self._is_result(algebra, before), *assumed]
+            leaves.use_of(laws, same, known, "a step of zero products returns the c it is given")
+            leaves = Leaves(algebra)
+            x, y, z = (leaves.word(w) for w in (found[0].d, before, step.d))
+            chain = [same_number(algebra, fmt, p, q) for p, q in ((x, y), (y, z))]
+            if before is not found[0].d:
+                leaves.use(laws, same_number(algebra, fmt, x, z), chain, "one number after the other")
+            before = step.d
+
+    def _is_result(self, algebra: TermAlgebra, d: Word[FNode]) -> Truth[FNode]:
+        """Return whether a conversion may give a pattern: its unused bits are zero, and it is not flushed."""
+        design, read = self.design, unpack(algebra, self.design.d_format, d)
+        unused = unused_bits(design)
+        claims = [d.extract(unused - 1, 0).is_value(0) | read.nan] if unused else []
+        return algebra.all_of([*claims, *([~read.subnormal] if design.step.subnormals.of_results else [])])
+
+    def _result(self, laws: LawsInUse, step: StepSignals[FNode, FNode], assumed: Sequence[Truth[FNode]]) -> None:
+        """Prove that a step returns such a pattern."""
+        algebra = TermAlgebra(laws.environment)
+        claim = self._is_result(algebra, step.d)
+        if claim.data.is_true():
+            return
+        if not step.sums:
+            raise NotComposedError("no sum is converted")
+        total = step.sums[-1]
+        leaves = Leaves(algebra).parts(total.total, total.e_max, *(t.negative for t in total.terms))
+        converted, why = self._is_result(algebra, step.converted), "rho leaves the bits zero that it does not use"
+        leaves.use_of(laws, converted, (), why)
+        leaves = Leaves(algebra).parts(step.converted)
+        leaves.use_of(laws, claim, [converted, *assumed], "a result is a converted sum, an infinity or a NaN")
 
 
 class PaddedK(SimpleProperty):

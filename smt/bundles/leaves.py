@@ -39,7 +39,8 @@ class Leaves:
         """Return a term of a sum in the place of another one."""
         negative, present = self.truth(x.negative), self.truth(x.present)
         exponent, significand = self.word(x.exponent), self.word(x.significand)
-        return Term(x.fraction_bits, negative, exponent, significand, present, x.largest)
+        opposes = None if x.opposes is None else self.truth(x.opposes)
+        return Term(x.fraction_bits, negative, exponent, significand, present, x.largest, opposes)
 
     def _leaf(self, term: FNode, width: int) -> FNode:
         if term.is_constant():

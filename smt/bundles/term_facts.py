@@ -7,6 +7,7 @@ from pysmt.fnode import FNode
 from mmaproof.smt.algebra.protocol import Truth, Word, ite
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.leaves import Leaves
+from mmaproof.smt.proving.kernel import NotComposedError
 from mmaproof.smt.proving.laws_in_use import LawsInUse
 from mmaproof.smt.semantics.align import align, largest_exponent
 from mmaproof.smt.semantics.fused_sum import FusedSum
@@ -71,25 +72,53 @@ def prove_largest(laws: LawsInUse, algebra: TermAlgebra, term: Term[FNode, FNode
 
 
 def prove_largest_exponent(laws: LawsInUse, algebra: TermAlgebra, total: FusedSum[FNode, FNode]) -> None:
-    """Prove that no exponent of a term that is present is above e_max."""
-    leaves = Leaves(algebra)
-    own = [leaves.term(t) for t in total.terms]
-    top = largest_exponent(algebra, own, total.path.floor, total.path.comparator)
-    for t in own:
-        leaves.use(laws, ~t.present | (t.exponent <= top), (), "no exponent is above the largest one")
+    """Prove that no exponent of a term that is present is above e_max, which is a tree of maxima."""
+    why, top = "no exponent is above the largest one", total.e_max
+    width = max(t.exponent.width for t in total.terms)
+    least = algebra.signed(-(1 << (width - 1)), width)
+    laws.maxima(top.width).none_exceeds(top.data)
+    for i, t in enumerate(total.terms):
+        leaves, counted = Leaves(algebra), ite(t.present, t.exponent, least)
+        if counted.data is not top.data and laws.kernel.holds((counted <= top).data):
+            own, highest = leaves.term(t), leaves.word(top)
+            known = [ite(own.present, own.exponent, least) <= highest]
+        else:
+            every, known = [leaves.term(x) for x in total.terms], []
+            own, highest = every[i], largest_exponent(algebra, every, total.path.floor, total.path.comparator)
+        leaves.use(laws, ~own.present | (own.exponent <= highest), known, why)
 
 
 def prove_bounds(laws: LawsInUse, algebra: TermAlgebra, total: FusedSum[FNode, FNode]) -> list[int]:
     """Prove that each aligned term is within its bound, and return the bounds. No exponent is above e_max."""
-    bounds = [cut.bound(t.largest, t.fraction_bits) for t, cut in zip(total.terms, total.path.cuts, strict=True)]
-    for term, cut, bound in zip(total.terms, total.path.cuts, bounds, strict=True):
+    bounds = []
+    for term, cut in zip(total.terms, total.path.cuts, strict=True):
+        finer = total.fraction_bits - cut.fraction_bits
+        bounds.append(cut.bound(term.largest, term.fraction_bits) << finer)
         prove_largest(laws, algebra, term)
         leaves = Leaves(algebra)
         own, top = leaves.term(term), leaves.word(total.e_max)
         known = [~own.present | (own.exponent <= top), at_most(own.significand, own.largest)]
-        bounded = within(align(algebra, own, top, cut), bound)
+        bounded = within(align(algebra, own, top, cut) << finer, bounds[-1])
         leaves.use(laws, bounded, known, "an aligned term is within its bound")
     return bounds
+
+
+def prove_sum_within(laws: LawsInUse, algebra: TermAlgebra, total: FusedSum[FNode, FNode]) -> int:
+    """Prove the bound of a sum whose register holds it, and return the bound. Raises NotComposedError."""
+    prove_largest_exponent(laws, algebra, total)
+    most, *bounds = prove_bounds(laws, algebra, total)
+    prove_first_bound(laws, algebra, total, most)
+    width = total.total.width
+    words = [x.extend(width) for x in total.aligned]
+    register = words[0]
+    for x, term, bound in zip(words[1:], total.aligned[1:], bounds, strict=True):
+        prove_bound_of_sum(laws, algebra, register, term, most, bound)
+        register, most = algebra.modular_sum([register, x], width), most + bound
+    if not laws.kernel.same(register.data, total.total.data):
+        laws.sums(width).compressed([x.data for x in words], algebra)
+    if not laws.kernel.same(register.data, total.total.data):
+        raise NotComposedError("a sum is added in another way")
+    return most
 
 
 def prove_first_bound(laws: LawsInUse, algebra: TermAlgebra, total: FusedSum[FNode, FNode], bound: int) -> None:

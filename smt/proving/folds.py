@@ -208,6 +208,22 @@ class Maxima(Folds):
             self._fact("no word exceeds it", self.not_less(self.of_two(x, y), y), (), [folds[place - 1], xs[place]])
             self._fact("the order is transitive", self.not_less(x, z), order, [whole, own, xs[place]])
 
+    def none_exceeds(self, top: FNode) -> None:
+        """Prove that a tree of maxima is not less than any word in it."""
+        x, y, z = self._words
+        pending = [top]
+        while pending:
+            node = pending.pop()
+            if not node.is_ite() or node is not self.of_two(node.arg(2), node.arg(1)):
+                continue
+            for word, part in ((x, node.arg(2)), (y, node.arg(1))):
+                whole = self.not_less(self.of_two(x, y), word)
+                self._fact("no word exceeds it", whole, (), [node.arg(2), node.arg(1)])
+                if node is not top:
+                    order = (self.not_less(x, y), self.not_less(y, z))
+                    self._fact("the order is transitive", self.not_less(x, z), order, [top, node, part])
+                pending.append(part)
+
     def _fact(self, what: str, claim: FNode, assumptions: Sequence[FNode], given: Sequence[FNode]) -> None:
         words = dict(zip(self._words, given, strict=False))
         self._kernel.use(claim, assumptions, f"law: {self.what} of {self._width} bits, {what}", words)

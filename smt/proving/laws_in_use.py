@@ -8,7 +8,7 @@ from typing import Any
 from pysmt.environment import Environment
 from pysmt.fnode import FNode
 
-from mmaproof.smt.proving.folds import Sums
+from mmaproof.smt.proving.folds import Maxima, Sums
 from mmaproof.smt.proving.kernel import Kernel
 from mmaproof.smt.proving.walk import substituted
 from mmaproof.smt.solving.query import width_of
@@ -45,6 +45,10 @@ class LawsInUse:
         if width not in self._sums:
             self._sums[width] = Sums(self.kernel, width)
         return self._sums[width]
+
+    def maxima(self, width: int) -> Maxima:
+        """Return the folds by which signed words of a width have a largest one."""
+        return Maxima(self.kernel, width, True)
 
     def words(self, width: int) -> list[FNode]:
         """Return three words of a width, as laws are about them."""

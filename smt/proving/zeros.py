@@ -13,30 +13,22 @@ below the higher e_max, nor below the lower one. A sum converts to the same with
 (``conversions.ConversionOfValue``).
 
 Results that are infinities or NaNs do not depend on exponents.
-
-A step of (+0) * (+0) returns every c that is a result of the design (``NeutralStep``). By induction, a further
-instruction of zeros changes nothing. ``UnusedBitsZero`` says which bits of a result are unused. Infinities leave the
-same bits unused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.steps import Guarantee
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
-from mmaproof.smt.proving.conversions import ConversionLemma
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
 from mmaproof.smt.semantics.align import loses_bits
-from mmaproof.smt.semantics.convert import convert
 from mmaproof.smt.semantics.fused_sum import FusedSum
-from mmaproof.smt.semantics.patterns import is_finite, same_number, zero
+from mmaproof.smt.semantics.patterns import is_finite, zero
 from mmaproof.smt.semantics.terms import Term
-from mmaproof.smt.semantics.unpack import unpack
 
 
 class ZeroIsLowest(Lemma):
@@ -115,51 +107,3 @@ def zeros_can_be_lowest(design: Design) -> bool:
 def unused_bits(design: Design) -> int:
     """Return how many low bits of a result are zero because rho does not use them. NaNs are excepted."""
     return 0 if design.adds_c_last else design.d_format.fraction_bits - design.step.conversion.fraction_bits
-
-
-class NeutralStep(Lemma):
-    """A step of (+0) * (+0) returns c, if c is a possible result of the design.
-
-    If c is added once for an instruction, the statement is about the instruction.
-    """
-
-    name = "a step of zero products returns the c it is given"
-
-    def __init__(self, design: Design) -> None:
-        step = design if design.chain.adds_c_once else design.one_step()
-        self.step = replace(step, signature=replace(step.signature, c=step.d_format))
-        self.scales = [f"scale_{x}{i}" for x in "ab" for i in range(step.blocks(step.k))]
-        scales = [Input(n, step.scale_format.bits) for n in self.scales if step.scale_format is not None]
-        self.inputs = (Input("c", step.d_format.bits), *scales)
-
-    def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
-        """Return whether c is a possible result (unused bits zero, no flushed subnormal) and the scales are finite."""
-        fmt, unused, scale = self.step.d_format, unused_bits(self.step), self.step.scale_format
-        claims = [] if scale is None else [is_finite(algebra, scale, words[n]) for n in self.scales]
-        if unused:
-            rounded = words["c"].extract(unused - 1, 0).is_value(0)
-            claims.append(unpack(algebra, fmt, words["c"]).nan | rounded)
-        if self.step.step.subnormals.of_results:
-            claims.append(~unpack(algebra, fmt, words["c"]).subnormal)
-        return algebra.all_of(claims)
-
-    def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
-        """Return whether it does."""
-        a, b, c = self.step.formats[:3]
-        zeros = [[zero(algebra, f)] * self.step.k for f in (a, b)]
-        scales = [[words[n] for n in self.scales if n.startswith(f"scale_{x}")] for x in "ab"]
-        operands = OperandWords(zeros[0], zeros[1], words["c"], *scales)
-        return same_number(algebra, c, dot_product_accumulate(self.step, algebra, operands).d, words["c"])
-
-
-class UnusedBitsZero(ConversionLemma):
-    """A converted sum leaves the bits zero that rho does not use."""
-
-    def __init__(self, design: Design, total: FusedSum[Any, Any]) -> None:
-        super().__init__("rho leaves the bits zero that it does not use", design, total)
-        self.unused = unused_bits(design)
-
-    def of_sum(self, algebra: Algebra[D, T], total: Word[D], e_max: Word[D], zero_negative: Truth[T]) -> Truth[T]:
-        """Return whether it does."""
-        pattern, _ = convert(algebra, self.rules, total, e_max, self.fraction_bits, zero_negative)
-        return pattern.extract(self.unused - 1, 0).is_value(0)

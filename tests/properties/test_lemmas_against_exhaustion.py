@@ -16,11 +16,13 @@ from mmaproof.properties.library.exactness import WithinSpread
 from mmaproof.properties.library.monotonicity import MonotoneInA, MonotoneInC
 from mmaproof.properties.library.scaling import Scaling
 from mmaproof.properties.run_question import RunQuestion, Scope
+from mmaproof.smt.proving.asked import Lemmas
 from mmaproof.smt.proving.decide import decide
 from mmaproof.smt.semantics.datapath import datapath
 from mmaproof.smt.semantics.widths import sum_widths
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.smt.solving.work import worked
 
 LIMITS = Limits(60, 4 << 30)
 QUESTIONS: dict[str, Callable[[Design], RunQuestion]] = {
@@ -31,7 +33,17 @@ QUESTIONS: dict[str, Callable[[Design], RunQuestion]] = {
     "monotone-in-c": lambda d: MonotoneInC().question(d, Scope()),
     "scaling": lambda d: Scaling().question(d, Scope()),
 }
-"""Questions whose lemmas are about the terms of a fused sum, by their properties."""
+"""Questions whose proofs are about the terms of a fused sum, by their properties."""
+
+
+def is_proved(question: RunQuestion) -> bool:
+    """Whether the argument of a question makes a theorem, or its lemmas are proved."""
+    ask, argument = InThisProcess().ask, question.argument() if question.decides_by_argument else None
+    if argument is not None:
+        asked = Lemmas(ask, LIMITS, worked(), question.formula.environment)
+        return asked.joined(question.formula.violation, argument) is not None
+    lemmas = question.lemmas()
+    return bool(lemmas) and all(decide(x, ask, LIMITS).status is Status.PROVED for x in lemmas)
 
 
 def examine_all(seeds: range, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
@@ -44,10 +56,7 @@ def examine_all(seeds: range, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
                 continue
             with Environment():
                 question = ask(design)
-                lemmas = question.lemmas()
-                if not lemmas or any(
-                    decide(x, InThisProcess().ask, LIMITS).status is not Status.PROVED for x in lemmas
-                ):
+                if not is_proved(question):
                     continue
             violated = question.examine(all_operands(question))[1]
             assert not violated.any(), (seed, name, design.settings)
@@ -74,10 +83,7 @@ def examine_lengths(seeds: range, monkeypatch: pytest.MonkeyPatch) -> Counter[st
                     question = asked.question(design, Scope(k=k))
                     if sum(f.bits * count for _, f, count in question.columns()) > MOST_BITS:
                         continue
-                    lemmas = question.lemmas()
-                    if not lemmas or any(
-                        decide(x, InThisProcess().ask, LIMITS).status is not Status.PROVED for x in lemmas
-                    ):
+                    if not is_proved(question):
                         continue
                 violated = question.examine(all_operands(question))[1]
                 assert not violated.any(), (seed, asked.name, k, design.settings)
