@@ -34,6 +34,8 @@ MOST_CELLS = 2000
 """Cells of a netlist that is changed; in a larger one, and one of gates, too much time would go by."""
 MOST_TRIED = 1500
 """Changes that are tried."""
+MOST_EVALUATED = 500_000
+"""Cells that are evaluated for changes, some twenty seconds: so many, and not so long, that an answer is the same."""
 
 _OPERATORS = {
     "$and": ("$or", "$xor"),
@@ -132,7 +134,7 @@ class _Repairs:
         for bits in sorted(self._words, key=len):
             for width in range(1, len(bits)):
                 self._longer.setdefault(bits[:width], bits)
-        self._tried = 0
+        self._tried = self._evaluated = 0
 
     def found(self) -> Iterator[Repair]:
         """Yield the repairs."""
@@ -164,7 +166,7 @@ class _Repairs:
         self, text: str, cells: Mapping[int, Cell], results: Mapping[int, Callable[[Word[Any]], Word[Any]]]
     ) -> Iterator[Repair]:
         self._tried += 1
-        if self._tried > MOST_TRIED:
+        if self._tried > MOST_TRIED or self._evaluated > MOST_EVALUATED:
             return
         wires = self._rerun(cells, results)
         if not self._right(wires).all():
@@ -208,6 +210,7 @@ class _Repairs:
             cell = cells.get(number, old)
             if cell is old and number not in results and all(dirty.isdisjoint(x) for x in cell.inputs.values()):
                 continue
+            self._evaluated += 1
             found = cell_outputs(wires, cell)
             for port, bits in cell.outputs.items():
                 if number in results:
@@ -336,7 +339,7 @@ class _Repairs:
         pairs = [(i, j) for i in range(min(count, 8)) for j in range(i)]
         orders += [[j if k == i else i if k == j else k for k in range(count)] for i, j in pairs]
         for order in orders:
-            if order == list(range(count)):
+            if order == list(range(count)) or self._evaluated > MOST_EVALUATED:
                 continue
             wires, dirty = self._wires.forked(), set[Bit]()
             for name, k in zip(names, order, strict=True):
@@ -347,6 +350,7 @@ class _Repairs:
             for cell in self._circuit.cells:
                 if all(dirty.isdisjoint(x) for x in cell.inputs.values()):
                     continue
+                self._evaluated += 1
                 found = cell_outputs(wires, cell)
                 for port, bits in cell.outputs.items():
                     wires.connect(bits, found[port])
@@ -365,6 +369,8 @@ class _Repairs:
                 continue
             right, repair = ~self._wrong, None
             for number in numbers:
+                if self._evaluated > MOST_EVALUATED:
+                    return
                 wires = self._rerun({}, {number: lambda x: x.algebra.complement(x)})
                 fixed = self._right(wires)
                 if fixed[-1] and repair is None:
