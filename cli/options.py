@@ -236,7 +236,10 @@ InterfaceOfFile = Annotated[
         "Formats, as in names of instructions: f32.f16.f16.f32, block32.f32.e4m3.e4m3.f32.ue8m0.",
     ),
 ]
-LengthOfFile = Annotated[int | None, option("--k N", "Length of the dot products.", min=1)]
+_LENGTH = option("--k N", "Length of the dot products.", min=1)
+LengthOfFile = Annotated[int | None, _LENGTH]
+LengthOfProduct = Annotated[int, _LENGTH]
+ROWS, COLUMNS = option("--m N", "Rows of a and d.", min=1), option("--n N", "Columns of b and d.", min=1)
 ReadAs = Annotated[
     list[str] | None,
     option(
@@ -250,6 +253,7 @@ Instruction = Annotated[
     option("--design DESIGN", "Which instruction of a CPU or GPU to run, where several take the operands."),
 ]
 Silence = Annotated[str, option("--timeout TIME", "Timeout for the next answer of a process.")]
+SilenceOfProduct = Annotated[str, option("--silence TIME", "How long a process may take for one product.")]
 
 
 @dataclass(frozen=True)
