@@ -47,8 +47,7 @@ def tolerance(
     k: LengthOfProduct,
     where: Where = None,
     quantile: Annotated[
-        float | None,
-        option("--quantile P", "Measure this quantile of errors of random operands, too."),
+        float | None, option("--quantile P", "Measure this quantile of errors of random operands, too.")
     ] = None,
     confidence: Annotated[float, option("--confidence P", "Confidence of the interval of the quantile.")] = 0.95,
     samples: Annotated[

@@ -60,15 +60,11 @@ def error(
             "Names that `mmaproof list algorithms` lists, with @parameter=value,... to change one; or plans.",
         ),
     ],
-    k: Annotated[
-        str,
-        option("--k N[,N...]", "Sizes of square matrices, the lengths of the dot products."),
-    ],
+    k: Annotated[str, option("--k N[,N...]", "Sizes of square matrices, the lengths of the dot products.")],
     unit: Unit = None,
     distribution: DistributionName = "uniform",
     reference: Annotated[
-        str,
-        option("--reference NAME", "What results are compared with: exact, fp32 or rounded."),
+        str, option("--reference NAME", "What results are compared with: exact, fp32 or rounded.")
     ] = "exact",
     rows: Annotated[int, option("--rows N", "Rows of A that are drawn.", min=1)] = 32,
     columns: Annotated[int, option("--columns N", "Columns of B that are drawn.", min=1)] = 32,
@@ -87,10 +83,7 @@ def error(
     ] = True,
     options: SolvingOptions = SOLVING,
     dask: Dask = None,
-    figure: Annotated[
-        Path | None,
-        option("--figure FILE", "Draw error against N: a .svg, .pdf or .png file."),
-    ] = None,
+    figure: Annotated[Path | None, option("--figure FILE", "Draw error against N: a .svg, .pdf or .png file.")] = None,
     output: Annotated[Path | None, option("-o --output", hidden=True, callback=moved("-o", "--figure"))] = None,
     as_csv: Annotated[Path | None, option("--csv FILE", "Write the errors as comma-separated values.")] = None,
     json: Json = False,
