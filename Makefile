@@ -37,10 +37,10 @@ venv: $(INSTALLED_DEV) ## create the virtual environment with everything for dev
 demo: $(INSTALLED) ## show a difference between two GPU generations, proved and replayed
 	@$(BIN)/mmaproof demo
 
-test: $(INSTALLED_DEV) ## run the tests of every change, about 3 min on two cores (PYTEST_ARGS="..." is passed on)
+test: $(INSTALLED_DEV) ## run the tests of every change: minutes (PYTEST_ARGS="..." is passed on)
 	$(BIN)/pytest -n auto $(PYTEST_ARGS)
 
-test-all: $(INSTALLED_DEV) ## run what a merge needs: whole catalogue, long proofs, notebooks; about 6 min on two cores
+test-all: $(INSTALLED_DEV) ## run what a merge needs: whole catalogue, long proofs, notebooks: minutes
 	$(BIN)/pytest -n auto --all $(PYTEST_ARGS)
 
 test-slow: $(INSTALLED_DEV) ## run every test: hours

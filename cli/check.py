@@ -54,8 +54,7 @@ if TYPE_CHECKING:
     from mmaproof.verification.check import Check
 
 PropertyName = Annotated[
-    str,
-    argument("PROPERTY", "A name that `mmaproof list properties` lists.", autocompletion=complete_properties),
+    str, argument("PROPERTY", "A name that `mmaproof list properties` lists.", autocompletion=complete_properties)
 ]
 
 

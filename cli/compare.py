@@ -42,6 +42,9 @@ from mmaproof.cli.verdicts import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mmaproof.designs.arithmetic import Pair
     from mmaproof.explain import Picture
     from mmaproof.explain.answers.verdicts import Compared
     from mmaproof.generators.vectors import Vector
@@ -129,22 +132,22 @@ def compare_places(first: str, second: str, showing: ShowingOptions) -> int:
             for x in pairs
         ],
     )
-
-    def text() -> None:
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        for heading in ("a, b", "d", f"{first}, K", f"{second}, K", "parameters"):
-            table.add_column(heading, overflow="fold")
-        for x in pairs:
-            units = [f"{y.instruction}, {y.k}" for y in (x.first, x.second)]
-            differ = ", ".join(f"{name} {y[0]} / {y[1]}" for name, y in x.differences.items())
-            scale = f" ({x.first.scale_format.name})" if x.first.scale_format else ""
-            formats = x.first.a_format.name + scale, x.first.d_format.name
-            table.add_row(*formats, *units, differ or ("the same arithmetic" if x.same else "the same, but not K"))
-        say_table(table, _WIDE)
-        say_assumed([y for x in pairs for y in (x.first, x.second)], "one of these units or more")
-
-    showing.show(answer, text)
+    showing.show(answer, lambda: _print_places(first, second, pairs))
     return Exit.HOLDS
+
+
+def _print_places(first: str, second: str, pairs: Sequence[Pair]) -> None:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("a, b", "d", f"{first}, K", f"{second}, K", "parameters"):
+        table.add_column(heading, overflow="fold")
+    for x in pairs:
+        units = [f"{y.instruction}, {y.k}" for y in (x.first, x.second)]
+        differ = ", ".join(f"{name} {y[0]} / {y[1]}" for name, y in x.differences.items())
+        scale = f" ({x.first.scale_format.name})" if x.first.scale_format else ""
+        formats = x.first.a_format.name + scale, x.first.d_format.name
+        table.add_row(*formats, *units, differ or ("the same arithmetic" if x.same else "the same, but not K"))
+    say_table(table, _WIDE)
+    say_assumed([y for x in pairs for y in (x.first, x.second)], "one of these units or more")
 
 
 def pictures_of(done: Comparison) -> list[tuple[str, Picture]]:

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 
 from rich.table import Table
 
-from mmaproof.cli.options import Json, argument, option, with_backend
+from mmaproof.cli.options import (
+    COLUMNS,
+    ROWS,
+    Json,
+    LengthOfProduct,
+    SilenceOfProduct,
+    argument,
+    option,
+    with_backend,
+)
 from mmaproof.cli.output import Exit, print_json, progress, say, say_table
 
 if TYPE_CHECKING:
@@ -23,17 +32,17 @@ if TYPE_CHECKING:
 def conform(
     standard: Annotated[str, argument("STANDARD", "tosa, p3109 or ime.")],
     subject: Annotated[str, argument("PLAN|TARGET", "A plan, or a kernel: python:MODULE:FUNCTION or process:COMMAND.")],
-    k: Annotated[int, option("--k K", "Length of the dot products.", min=1)],
+    k: LengthOfProduct,
     up_to: Annotated[int | None, option("--up-to K", "Ask at 2, 4, 8, ... times --k as well, up to K.", min=1)] = None,
-    m: Annotated[int, option("--m N", "Rows of a and d.", min=1)] = 32,
-    n: Annotated[int, option("--n N", "Columns of b and d.", min=1)] = 32,
+    m: Annotated[int, ROWS] = 32,
+    n: Annotated[int, COLUMNS] = 32,
     interface: Annotated[
         str | None, option("--interface D.A.B", "Of a kernel: formats as in names of instructions, f32.bf16.bf16.")
     ] = None,
     accumulator: Annotated[
         str | None, option("--accumulator FORMAT", "acc_t of TOSA; the unit's d, or the d of a kernel.")
     ] = None,
-    silence: Annotated[str, option("--silence TIME", "How long a process may take for one product.")] = "60s",
+    silence: SilenceOfProduct = "60s",
     json: Json = False,
 ) -> int:
     """Find out whether a plan or a kernel meets the accuracy requirements of a standard, on the operands it states.

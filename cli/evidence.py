@@ -36,8 +36,7 @@ def evidence(
     options: SolvingOptions = SOLVING,
     dask: Dask = None,
     decided: Annotated[
-        bool,
-        option("--decided", "List what recordings decide instead; -o writes it as the catalogue's TOML file."),
+        bool, option("--decided", "List what recordings decide instead; -o writes it as the catalogue's TOML file.")
     ] = False,
     vectors: Annotated[
         bool, option("--vectors/--no-vectors", "Find the vectors, or only list what is not decided.")

@@ -18,15 +18,13 @@ KINDS = {".mjs": "text/javascript", ".js": "text/javascript", ".wasm": "applicat
 
 def explore(
     folder: Annotated[
-        Path | None,
-        option("--folder DIR", "The folder of the page; default one among the user's caches."),
+        Path | None, option("--folder DIR", "The folder of the page; default one among the user's caches.")
     ] = None,
     only_build: Annotated[bool, option("--build", "Write the folder and end: any server can offer it.")] = False,
     port: Annotated[int, option("--port N", "The port on this machine; 0 for any free one.", min=0, max=65535)] = 8731,
     browser: Annotated[bool, option("--browser/--no-browser", "Open the page in the browser.")] = True,
     pyodide: Annotated[
-        Path | None,
-        option("--pyodide FILE", "The npm archive of Pyodide, if npm is not to fetch it."),
+        Path | None, option("--pyodide FILE", "The npm archive of Pyodide, if npm is not to fetch it.")
     ] = None,
 ) -> None:
     """Offer the explorer on this machine: type operands, see aligned terms, what is cut, and the result.

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, assert_never
+from typing import TYPE_CHECKING, Annotated
 
 from mmaproof.cli.options import (
     QUESTION,
@@ -47,6 +47,8 @@ class ExportFormat(StrEnum):
 
 PROGRAMS = (ExportFormat.CUDA, ExportFormat.HIP)
 MODELS = (ExportFormat.C_MODEL, ExportFormat.CUDA_MODEL, ExportFormat.SV_MODEL)
+OF_DESIGNS = (ExportFormat.SMT2, ExportFormat.C_JUDGE, *MODELS)
+"""Formats whose sources are designs."""
 
 
 @with_backend
@@ -67,10 +69,7 @@ def export(
         ),
     ],
     form: Annotated[ExportFormat, option("--format", "What to write.")],
-    output: Annotated[
-        Path,
-        option("-o --output FILE", "The file; for readmemh and models a new folder."),
-    ],
+    output: Annotated[Path, option("-o --output FILE", "The file; for readmemh and models a new folder.")],
     designs: Annotated[
         list[str] | None,
         option(
@@ -81,8 +80,7 @@ def export(
     ] = None,
     question: QuestionOptions = QUESTION,
     rows: Annotated[
-        int | None,
-        option("--rows N", "Random operand sets (default 1000; in the self-test of a model 400).", min=1),
+        int | None, option("--rows N", "Random operand sets (default 1000; in the self-test of a model 400).", min=1)
     ] = None,
     seed: Seed = 0,
     decimal: Decimal = False,
@@ -107,40 +105,60 @@ def export(
     The expected d is what SOURCE holds of the design, else what the model returns.
     """  # noqa: D301  (a backspace before lines that are to stay as they are)
     from mmaproof.designs.catalogue import find_design
-    from mmaproof.designs.errors import InputError
     from mmaproof.designs.files import make_way, require_new_folder
 
-    k = question.k
-    if form is not ExportFormat.SMT2 and (question.where or question.nan_codes or question.ignore_zero_signs):
-        raise InputError(f"--where, --nan-codes and --ignore-zero-signs are of smt2: {form} has no use for them")
-    if decimal and form is not ExportFormat.TABLE:
-        raise InputError(f"--decimal is of --format table: {form} holds bit patterns")
+    _check(form, sources, designs, rows, question, decimal)
     if form in (ExportFormat.READMEMH, *MODELS):
         require_new_folder(output)
     else:
         make_way(output, read=[Path(x) for x in sources])
-    if form in MODELS or form is ExportFormat.C_JUDGE:
-        if designs:
-            raise InputError(f"{form} is of the design that is named first: leave --design out")
-        answer, text = _model(sources, form, output, k, rows, seed)
-    elif form is ExportFormat.SMT2:
-        if designs or rows is not None:
-            raise InputError("smt2 is a question about all operands of two designs: leave --design and --rows out")
-        answer, text = _query(sources, output, question)
-    elif len(sources) != 1:
-        raise InputError(f"{len(sources)} sources: {form} is of one")
+    about = [find_design(x) for x in (sources if form in OF_DESIGNS else designs or [])]
+    drawn = question.k, rows, seed
+    if form is ExportFormat.SMT2:
+        answer, text = _query(about, output, question)
+    elif form in OF_DESIGNS:
+        answer, text = _model(about[0], form, output, drawn)
+    elif form in PROGRAMS:
+        answer, text = _program(sources[0], form, output, about, drawn)
     else:
-        chosen = [find_design(x) for x in designs or []]
-        write = _program if form in PROGRAMS else partial(_vectors, decimal=decimal)
-        answer, text = write(sources[0], form, output, chosen, (k, rows, seed))
-    of_sources = form in (ExportFormat.SMT2, ExportFormat.C_JUDGE, *MODELS)
-    about = [find_design(x) for x in (sources if of_sources else designs or [])]
+        answer, text = _vectors(sources[0], form, output, about, drawn, decimal)
     if json:
         print_json(answer(file=str(output), format=form.value, assumed=assumed_names(about)))
     else:
         say(f"{output}: {text}")
         say_assumed(about, "what is written")
     return Exit.HOLDS
+
+
+def _check(
+    form: ExportFormat,
+    sources: list[str],
+    designs: list[str] | None,
+    rows: int | None,
+    question: QuestionOptions,
+    decimal: bool,
+) -> None:
+    """Raise InputError for options that the format has no use for, and for a wrong number of sources."""
+    from mmaproof.designs.errors import InputError
+
+    if form is not ExportFormat.SMT2 and (question.where or question.nan_codes or question.ignore_zero_signs):
+        raise InputError(f"--where, --nan-codes and --ignore-zero-signs are of smt2: {form} has no use for them")
+    if decimal and form is not ExportFormat.TABLE:
+        raise InputError(f"--decimal is of --format table: {form} holds bit patterns")
+    if form is ExportFormat.SMT2:
+        if designs or rows is not None:
+            raise InputError("smt2 is a question about all operands of two designs: leave --design and --rows out")
+        if len(sources) != 2:
+            raise InputError(f"smt2 asks whether two designs are equivalent, and {len(sources)} is given")
+    elif form in OF_DESIGNS:
+        if designs:
+            raise InputError(f"{form} is of the design that is named first: leave --design out")
+        if len(sources) != 1:
+            raise InputError(f"{len(sources)} sources: {form} is of one design")
+        if form is ExportFormat.C_JUDGE and rows is not None:
+            raise InputError("c-judge has no self-test: leave --rows out")
+    elif len(sources) != 1:
+        raise InputError(f"{len(sources)} sources: {form} is of one")
 
 
 def _vectors(
@@ -162,25 +180,15 @@ def _vectors(
 
     k, rows, seed = drawn
     selection = select(source, designs, k=k, rows=rows, seed=seed, version=tool_version())
-    match form:
-        case ExportFormat.NPZ:
-            write_npz(selection, output)
-        case ExportFormat.TABLE:
-            write_operands(output, selection.answers(), decimal=decimal)
-        case ExportFormat.READMEMH:
-            write_texts(output, bench_files(selection))
-        case ExportFormat.C:
-            write_atomically(output, c_header(selection, output.stem))
-        case ExportFormat.TESTFLOAT:
-            write_atomically(output, testfloat_lines(selection))
-        case ExportFormat.JSONL:
-            write_vectors(output, list(selection.vectors))
-        case ExportFormat.CUDA | ExportFormat.HIP | ExportFormat.SMT2 | ExportFormat.C_MODEL:
-            raise ValueError(f"{form.value} is not a format of rows")
-        case ExportFormat.CUDA_MODEL | ExportFormat.SV_MODEL | ExportFormat.C_JUDGE:
-            raise ValueError(f"{form.value} is not a format of rows")
-        case _:
-            assert_never(form)
+    write = {
+        ExportFormat.NPZ: lambda: write_npz(selection, output),
+        ExportFormat.TABLE: lambda: write_operands(output, selection.answers(), decimal=decimal),
+        ExportFormat.READMEMH: lambda: write_texts(output, bench_files(selection)),
+        ExportFormat.C: lambda: write_atomically(output, c_header(selection, output.stem)),
+        ExportFormat.TESTFLOAT: lambda: write_atomically(output, testfloat_lines(selection)),
+        ExportFormat.JSONL: lambda: write_vectors(output, list(selection.vectors)),
+    }
+    write[form]()
     if selection.left_out:
         complain(f"note: {selection.left_out} vectors are left out: formats or length do not fit --design and --k")
     computed, count = {x: selection.computed.get(x, 0) for x in selection.designs}, len(selection.vectors)
@@ -229,19 +237,15 @@ def _program(
     return partial(ExportedProgram, rows=count, designs=names), f"{count} operand sets for {', '.join(names)}"
 
 
-def _query(sources: list[str], output: Path, options: QuestionOptions) -> tuple[Callable[..., Answer], str]:
+def _query(designs: list[Design], output: Path, options: QuestionOptions) -> tuple[Callable[..., Answer], str]:
     """Write the question whether two designs are equivalent; return likewise."""
-    from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.design import check_askable
-    from mmaproof.designs.errors import InputError
     from mmaproof.designs.files import write_atomically
     from mmaproof.explain.answers.listings import ExportedQuestion
     from mmaproof.generators.formats.files import equivalence_script
     from mmaproof.properties.equivalence import Equivalence
 
-    if len(sources) != 2:
-        raise InputError(f"smt2 asks whether two designs are equivalent, and {len(sources)} is given")
-    first, second = (find_design(x) for x in sources)
+    first, second = designs
     given = {name: x for name, x in options.of_comparison().items() if name != "simplifying"}
     question = Equivalence(first, second, **given)
     check_askable(question.k)
@@ -252,11 +256,9 @@ def _query(sources: list[str], output: Path, options: QuestionOptions) -> tuple[
 
 
 def _model(
-    sources: list[str], form: ExportFormat, output: Path, k: int | None, rows: int | None, seed: int
+    design: Design, form: ExportFormat, output: Path, drawn: tuple[int | None, int | None, int]
 ) -> tuple[Callable[..., Answer], str]:
     """Write a design as a program; return likewise."""
-    from mmaproof.designs.catalogue import find_design
-    from mmaproof.designs.errors import InputError
     from mmaproof.designs.files import write_atomically
     from mmaproof.explain.answers.listings import ExportedModel
     from mmaproof.generators.formats.verilog import write_texts
@@ -267,12 +269,9 @@ def _model(
     from mmaproof.generators.models.self_test import ROWS, make_self_test
     from mmaproof.generators.models.sv_model import sv_files
 
-    if len(sources) != 1:
-        raise InputError(f"{len(sources)} sources: {form} is of one design")
-    model = make_model(find_design(sources[0]), k, tool_version(), wide=form is ExportFormat.SV_MODEL)
+    k, rows, seed = drawn
+    model = make_model(design, k, tool_version(), wide=form is ExportFormat.SV_MODEL)
     if form is ExportFormat.C_JUDGE:
-        if rows is not None:
-            raise InputError("c-judge has no self-test: leave --rows out")
         write_atomically(output, c_judge(model))
         found = partial(ExportedModel.taken, model, design=model.design.name, rows=0, files=[output.name])
         return found, f"{model.design.name}, k = {model.k}; cc -std=c11 -O2 -o judge {output.name}"

@@ -44,10 +44,7 @@ def fingerprint(
             "ARCHITECTURE/INSTRUCTION, may be shortened, with @parameter=value,... to change it; one column each.",
         ),
     ],
-    only: Annotated[
-        list[str] | None,
-        option("--only PROPERTY", "Ask this property only. Repeatable."),
-    ] = None,
+    only: Annotated[list[str] | None, option("--only PROPERTY", "Ask this property only. Repeatable.")] = None,
     options: SolvingOptions = SOLVING,
     dask: Dask = None,
     vectors: Annotated[

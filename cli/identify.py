@@ -62,10 +62,7 @@ def identify(
     interface: InterfaceOfFile = None,
     k: LengthOfFile = None,
     read_as: ReadAs = None,
-    more: Annotated[
-        list[str] | None,
-        option("--more FILE", "A file of further rows. Repeatable."),
-    ] = None,
+    more: Annotated[list[str] | None, option("--more FILE", "A file of further rows. Repeatable.")] = None,
     asked_next: Annotated[
         Path | None,
         option(
@@ -74,8 +71,7 @@ def identify(
         ),
     ] = None,
     space: Annotated[
-        Path | None,
-        option("--space FILE", "A TOML file: parameter = [values], for those to be restricted."),
+        Path | None, option("--space FILE", "A TOML file: parameter = [values], for those to be restricted.")
     ] = None,
     design: Instruction = None,
     options: SolvingOptions = SOLVING,
@@ -87,8 +83,7 @@ def identify(
         option("--validate N", "Operand sets of the final validation. Default: 100000, of a slow unit fewer.", min=1),
     ] = None,
     proof_timeout: Annotated[
-        str,
-        option("--proof-timeout TIME", "For the proof that rtl:UNIT.toml equals what was found."),
+        str, option("--proof-timeout TIME", "For the proof that rtl:UNIT.toml equals what was found.")
     ] = "10m",
     jobs: Annotated[int, option("--jobs N", "Proofs at a time, in processes of this machine.", min=1)] = 1,
     dask: Dask = None,

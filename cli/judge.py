@@ -42,8 +42,7 @@ def judge(
         option("--plan PLAN", "A plan, a design, an architecture, a product or a library of presets. Repeatable."),
     ],
     bound: Annotated[
-        float | None,
-        option("--bound X", "The largest |d - exact| that is accepted, in the place of proved bounds."),
+        float | None, option("--bound X", "The largest |d - exact| that is accepted, in the place of proved bounds.")
     ] = None,
     rows: Annotated[int | None, option("--rows N", "Judge N rows only, drawn with --seed.", min=1)] = None,
     seed: Seed = 0,

@@ -132,8 +132,7 @@ DesignName = Annotated[
     ),
 ]
 Architecture = Annotated[
-    str | None,
-    argument("[ARCHITECTURE]", "One architecture only.", autocompletion=complete_architectures),
+    str | None, argument("[ARCHITECTURE]", "One architecture only.", autocompletion=complete_architectures)
 ]
 DesignNames = Annotated[
     list[str] | None,
@@ -160,8 +159,7 @@ PER_QUESTION = "Limit for each question that is asked: 30s, 2m."
 Json = Annotated[bool, option("--json", "Print exactly one JSON object.")]
 Decimal = Annotated[bool, option("--decimal", "Write results as decimal numbers.")]
 Length = Annotated[
-    int | None,
-    option("--k N", "Length of the dot product; default the instruction's K.", min=1, callback=askable),
+    int | None, option("--k N", "Length of the dot product; default the instruction's K.", min=1, callback=askable)
 ]
 Where = Annotated[
     list[str] | None,
@@ -172,8 +170,7 @@ Where = Annotated[
 ]
 Solver = Annotated[str, option("--solver NAME", "bitwuzla, cvc5 or z3.")]
 Jobs = Annotated[
-    int,
-    option("--jobs N", "Number of solvers to run in parallel on each query, --solver included.", min=1),
+    int, option("--jobs N", "Number of solvers to run in parallel on each query, --solver included.", min=1)
 ]
 Certificate = Annotated[
     str | None,
@@ -203,10 +200,7 @@ Work = Annotated[
 Memory = Annotated[str, option("--memory SIZE", "What a solver process may take beyond its libraries: 512M, 4G.")]
 Seed = Annotated[int, option("--seed N", "Seed of the search.", min=0)]
 Search = Annotated[bool, option("--search/--no-search", "Look for a witness among random operands before solving.")]
-Simplify = Annotated[
-    str,
-    option("--simplify TIME", "How long the operands that were found are simplified at most."),
-]
+Simplify = Annotated[str, option("--simplify TIME", "How long the operands that were found are simplified at most.")]
 NanCodes = Annotated[bool, option("--nan-codes", "Two NaNs are equal only if their bits are.")]
 ZeroSigns = Annotated[bool, option("--ignore-zero-signs", "+0 and -0 are equal results.")]
 Explained = Annotated[
@@ -236,7 +230,10 @@ InterfaceOfFile = Annotated[
         "Formats, as in names of instructions: f32.f16.f16.f32, block32.f32.e4m3.e4m3.f32.ue8m0.",
     ),
 ]
-LengthOfFile = Annotated[int | None, option("--k N", "Length of the dot products.", min=1)]
+_LENGTH = option("--k N", "Length of the dot products.", min=1)
+LengthOfFile = Annotated[int | None, _LENGTH]
+LengthOfProduct = Annotated[int, _LENGTH]
+ROWS, COLUMNS = option("--m N", "Rows of a and d.", min=1), option("--n N", "Columns of b and d.", min=1)
 ReadAs = Annotated[
     list[str] | None,
     option(
@@ -246,10 +243,10 @@ ReadAs = Annotated[
     ),
 ]
 Instruction = Annotated[
-    str | None,
-    option("--design DESIGN", "Which instruction of a CPU or GPU to run, where several take the operands."),
+    str | None, option("--design DESIGN", "Which instruction of a CPU or GPU to run, where several take the operands.")
 ]
 Silence = Annotated[str, option("--timeout TIME", "Timeout for the next answer of a process.")]
+SilenceOfProduct = Annotated[str, option("--silence TIME", "How long a process may take for one product.")]
 
 
 @dataclass(frozen=True)
@@ -376,21 +373,26 @@ def with_options(
             options = next((x for x in held.values() if isinstance(x, SolvingOptions)), None)
             if options is None or timeout_of is not None or "timeout" in left_out:
                 return command(**given, **held)
-            from mmaproof.smt.solving.limits import parse_seconds
-            from mmaproof.smt.solving.work import worked
-
-            began = worked()
-            try:
-                with kept_in(options.keep_lemmas), within(parse_seconds(options.timeout)):
-                    return command(**given, **held)
-            except OutOfTime:
-                used = f"{worked() - began:.1f} CPU seconds were used"
-                complain(f"unknown: not answered within {options.timeout}, and there is no part of an answer; {used}")
-                return Exit.UNKNOWN
+            return _limited(options, partial(command, **given, **held))
 
         return _in_place_of(command, called, parameters)
 
     return decorate
+
+
+def _limited(options: SolvingOptions, command: Callable[[], int]) -> int:
+    """Run a command. Its status is 3 where the limit for the whole answer passes first."""
+    from mmaproof.smt.solving.limits import parse_seconds
+    from mmaproof.smt.solving.work import worked
+
+    began = worked()
+    try:
+        with kept_in(options.keep_lemmas), within(parse_seconds(options.timeout)):
+            return command()
+    except OutOfTime:
+        used = f"{worked() - began:.1f} CPU seconds were used"
+        complain(f"unknown: not answered within {options.timeout}, and there is no part of an answer; {used}")
+        return Exit.UNKNOWN
 
 
 def _default_of(field: Field[Any]) -> Any:
@@ -527,14 +529,10 @@ UnitPath = Annotated[
 ]
 
 
-Dask = Annotated[
-    str | None,
-    option("--dask ADDRESS", "Ask on the workers of a dask cluster: tcp://HOST:8786."),
-]
+Dask = Annotated[str | None, option("--dask ADDRESS", "Ask on the workers of a dask cluster: tcp://HOST:8786.")]
 
 Processes = Annotated[
-    int | None,
-    option("--jobs N", "Questions at a time, in processes of this machine; default its CPUs.", min=1),
+    int | None, option("--jobs N", "Questions at a time, in processes of this machine; default its CPUs.", min=1)
 ]
 
 

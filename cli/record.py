@@ -25,7 +25,6 @@ from mmaproof.cli.output import Exit, assumed_names, complain, counted, print_js
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from mmaproof.designs.design import Design
     from mmaproof.explain.answers.listings import InstructionAnswer, ProbeAnswer, StandardRecorded
@@ -48,8 +47,7 @@ def record(
         ),
     ] = None,
     output: Annotated[
-        Path | None,
-        option("-o --output FILE", "The recording (.npz); with --standard, a new folder."),
+        Path | None, option("-o --output FILE", "The recording (.npz); with --standard, a new folder.")
     ] = None,
     standard: Annotated[
         bool, option("--standard", "Run everything that a unit is checked on, on each of its instructions.")
@@ -66,8 +64,7 @@ def record(
     k: LengthOfFile = None,
     read_as: ReadAs = None,
     rows: Annotated[
-        int | None,
-        option("--rows N", "Random operand sets (1000; with --standard 1000000 each).", min=1),
+        int | None, option("--rows N", "Random operand sets (1000; with --standard 1000000 each).", min=1)
     ] = None,
     seed: Seed = 0,
     timeout: Silence = "30s",

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
 
 BundleFolder = Annotated[
-    Path | None,
-    option("--bundle DIR", "Write the proof of a proved answer into this new folder, for mmaproof-check."),
+    Path | None, option("--bundle DIR", "Write the proof of a proved answer into this new folder, for mmaproof-check.")
 ]
 
 
@@ -121,19 +120,10 @@ Pictures = Callable[[], Sequence[tuple[str, "Picture"]]]
 """Draws the pictures of an answer, each with a name."""
 
 Picturing = Annotated[bool, option("--picture/--no-picture", "Draw the witness bit by bit.")]
-Html = Annotated[
-    Path | None,
-    option("--html FILE", "Write the answer with its picture as one HTML file."),
-]
+Html = Annotated[Path | None, option("--html FILE", "Write the answer with its picture as one HTML file.")]
 Svg = Annotated[Path | None, option("--svg FILE", "Write the picture as a vector graphic (SVG).")]
-Figure = Annotated[
-    Path | None,
-    option("--figure FILE", "Write the picture as a .svg, .pdf or .png file."),
-]
-Junit = Annotated[
-    Path | None,
-    option("--junit FILE", "Write the verdict as a test case of JUnit."),
-]
+Figure = Annotated[Path | None, option("--figure FILE", "Write the picture as a .svg, .pdf or .png file.")]
+Junit = Annotated[Path | None, option("--junit FILE", "Write the verdict as a test case of JUnit.")]
 
 
 @dataclass(frozen=True)

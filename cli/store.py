@@ -20,10 +20,7 @@ def store(
     clear: Annotated[
         bool, option("--clear/--stats", "Remove everything, or count what is there (the default).")
     ] = False,
-    file: Annotated[
-        Path | None,
-        option("--store FILE", "Another file than the default one."),
-    ] = None,
+    file: Annotated[Path | None, option("--store FILE", "Another file than the default one.")] = None,
     json: Json = False,
 ) -> int:
     """Count the answers that are kept, by solver, version and outcome, or remove them.

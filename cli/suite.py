@@ -29,8 +29,6 @@ from mmaproof.cli.showing import SHOWING, ShowingOptions
 from mmaproof.cli.verdicts import say_conditions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from mmaproof.designs.design import Design
     from mmaproof.explain.answers.surveys import Kind, SuiteAnswer
     from mmaproof.generators.suite import Suite, SuiteVector
@@ -44,8 +42,7 @@ def suite(
     everything: Everything = False,
     architectures: Architectures = None,
     simple: Annotated[
-        bool,
-        option("--simple/--no-simple", "Few nonzero operands, short significands; or vectors as found."),
+        bool, option("--simple/--no-simple", "Few nonzero operands, short significands; or vectors as found.")
     ] = True,
     options: SolvingOptions = SOLVING,
     jobs: Processes = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +12,7 @@ from mmaproof.cli.options import (
     SOLVING,
     DistributionName,
     Json,
+    LengthOfProduct,
     SolvingOptions,
     Where,
     argument,
@@ -42,11 +44,10 @@ def tolerance(
             "how much their results differ.",
         ),
     ],
-    k: Annotated[int, option("--k K", "Length of the dot products.", min=1)],
+    k: LengthOfProduct,
     where: Where = None,
     quantile: Annotated[
-        float | None,
-        option("--quantile P", "Measure this quantile of errors of random operands, too."),
+        float | None, option("--quantile P", "Measure this quantile of errors of random operands, too.")
     ] = None,
     confidence: Annotated[float, option("--confidence P", "Confidence of the interval of the quantile.")] = 0.95,
     samples: Annotated[
@@ -74,7 +75,6 @@ def tolerance(
     from mmaproof.designs.errors import InputError
     from mmaproof.gemm.tolerances.sharpness import sharpness
     from mmaproof.gemm.tolerances.statistical import require_measurable
-    from mmaproof.gemm.tolerances.tolerance import NothingProvedError
     from mmaproof.gemm.tolerances.tolerance import tolerance as tolerance_of
 
     require_measurable(0.5 if quantile is None else quantile, distribution, confidence, samples or 1)
@@ -82,15 +82,10 @@ def tolerance(
         raise InputError(f"{len(plans)} plans: --data says of which operands two may differ, without other questions")
     found, *other = (tolerance_of(x, k, where or (), solving=options.solving, limits=options.limits) for x in plans)
     with progress(f"proving what a step of {found.unit.name} loses"):
-        proof = found.proof
-    two: TwoNumbers | str | None = None
-    if proof.proved and where:
-        try:
-            two = found.rtol_atol()
-        except NothingProvedError as reason:
-            two = str(reason)
+        two = _two_numbers(found)
+    drawn = quantile or 0.999, confidence, samples or 10_000, options.seed
+    of_data, apart = _of_drawn(found, other, data, drawn)
     measured, caught = None, None
-    of_data, apart = _of_drawn(found, other, data, (quantile or 0.999, confidence, samples or 10_000, options.seed))
     if quantile is not None:
         with progress("measuring the quantile"):
             measured = found.quantile(
@@ -99,17 +94,24 @@ def tolerance(
     if mutants:
         with progress("seeding faults"):
             caught = sharpness(found, distribution, quantile=measured, seed=options.seed)
+    shown = _Found(found, other, distribution, two, measured, caught, of_data, apart)
     if json:
-        print_json(_answer(found, two, measured, caught, distribution, of_data, (other[0], apart) if apart else None))
+        print_json(shown.answer())
     else:
-        if apart is not None:
-            say(_differing(found, other[0], apart))
-        if of_data is not None:
-            say(_of_data(found, of_data))
-        for x in (found, *other):
-            _print(x, two, measured, caught, distribution)
-        _say_open([found, *other])
+        shown.print()
     return Exit.HOLDS if all(x.proved for x in (found, *other)) else Exit.UNKNOWN
+
+
+def _two_numbers(found: Tolerance) -> TwoNumbers | str | None:
+    """Return the two numbers for a range, or why there are none; None without a range or where nothing is proved."""
+    from mmaproof.gemm.tolerances.tolerance import NothingProvedError
+
+    if not (found.proved and found.where):
+        return None
+    try:
+        return found.rtol_atol()
+    except NothingProvedError as reason:
+        return str(reason)
 
 
 def _of_drawn(
@@ -127,20 +129,69 @@ def _of_drawn(
         return data_tolerance(found, data, p=p, confidence=confidence, samples=samples, seed=seed), None
 
 
-def _say_open(found: Sequence[Tolerance]) -> None:
-    say_assumed([x.unit for x in found], indent="")
-    for readings in (x.open_points for x in found):
-        if readings:
-            say_wrapped(f"the bound is another if {'; '.join(x.words for x in readings)}", "rests on: ")
+@dataclass(frozen=True)
+class _Found:
+    """What was found out about a plan, and about another one if there is one."""
+
+    found: Tolerance
+    other: Sequence[Tolerance]
+    distribution: str
+    two: TwoNumbers | str | None
+    measured: Quantile | None
+    caught: Sequence[Caught] | None
+    of_data: DataTolerance | None
+    apart: DataDifference | None
+
+    def print(self) -> None:
+        """Print it for a person."""
+        if self.apart is not None:
+            say(_differing(self.found, self.other[0], self.apart))
+        if self.of_data is not None:
+            say(_of_data(self.found, self.of_data))
+        for x in (self.found, *self.other):
+            _print_proved(x)
+        if isinstance(self.two, str):
+            say_wrapped(self.two, "for all such operands: ")
+        elif self.two is not None:
+            numbers = f"rtol = {self.two.rtol:.6g}, atol = {self.two.atol:.6g}"
+            say_wrapped(f"{numbers} (proved, {', '.join(map(str, self.found.where))})", "for all such operands: ")
+        if self.measured is not None:
+            say_wrapped(str(self.measured), "")
+        if self.caught is not None:
+            say("")
+            say_table(_table(self.caught, self.distribution))
+        say_assumed([x.unit for x in (self.found, *self.other)], indent="")
+        for readings in (x.open_points for x in (self.found, *self.other)):
+            if readings:
+                say_wrapped(f"the bound is another if {'; '.join(x.words for x in readings)}", "rests on: ")
+
+    def answer(self) -> ToleranceAnswer:
+        """Return it as an answer."""
+        from mmaproof.explain.answers import listings
+        from mmaproof.explain.answers.answer import ABSENT
+        from mmaproof.explain.answers.parts import Reading
+        from mmaproof.properties.step_loss import loss_of
+
+        found = self.found
+        has_step = found.proved and not found.unit.d_format.is_integer and not _splits(found)
+        return listings.ToleranceAnswer.taken(
+            found,
+            plan=found.plan.name,
+            where=[str(x) for x in found.where],
+            reason=found.proof.reason,
+            lemmas=[listings.BoundLemma.taken(x) for x in found.proof.lemmas],
+            open_points=[Reading.taken(x, settings=x.texts) for x in found.open_points],
+            assumed=assumed_names([found.unit]),
+            step=_spelled(loss_of(found.unit)) if has_step else ABSENT,
+            two_numbers=ABSENT if self.two is None else _two_answer(self.two),
+            statistical=ABSENT if self.measured is None else _statistical(self.measured),
+            of_data=ABSENT if self.of_data is None else _data_answer(found, self.of_data),
+            difference=ABSENT if self.apart is None else _difference_answer(self.other[0], self.apart),
+            mutants=ABSENT if self.caught is None else [_caught_answer(x, self.distribution) for x in self.caught],
+        )
 
 
-def _print(
-    found: Tolerance,
-    two: TwoNumbers | str | None,
-    measured: Quantile | None,
-    caught: Sequence[Caught] | None,
-    distribution: str,
-) -> None:
+def _print_proved(found: Tolerance) -> None:
     from mmaproof.properties.step_loss import loss_of
 
     say(f"{found.plan.name}, k = {found.k}")
@@ -152,16 +203,6 @@ def _print(
         say_wrapped(f"no error where the register holds the sum ({found.proof.reason})", "proved: ")
     else:
         say_wrapped(f"{_spelled(loss_of(found.unit))} ({found.proof.reason})", "proved: ")
-    if isinstance(two, str):
-        say_wrapped(two, "for all such operands: ")
-    elif two is not None:
-        conditions = ", ".join(map(str, found.where))
-        say_wrapped(f"rtol = {two.rtol:.6g}, atol = {two.atol:.6g} (proved, {conditions})", "for all such operands: ")
-    if measured is not None:
-        say_wrapped(str(measured), "")
-    if caught is not None:
-        say("")
-        say_table(_table(caught, distribution))
 
 
 def _of_data(found: Tolerance, x: DataTolerance) -> str:
@@ -252,63 +293,27 @@ def _table(caught: Sequence[Caught], distribution: str) -> Table:
     return table
 
 
-def _answer(
-    found: Tolerance,
-    two: TwoNumbers | str | None,
-    measured: Quantile | None,
-    caught: Sequence[Caught] | None,
-    distribution: str,
-    of_data: DataTolerance | None,
-    apart: tuple[Tolerance, DataDifference] | None,
-) -> ToleranceAnswer:
+def _two_answer(two: TwoNumbers | str) -> Any:
     from mmaproof.explain.answers import listings
-    from mmaproof.explain.answers.answer import ABSENT
-    from mmaproof.explain.answers.parts import Reading
-    from mmaproof.properties.step_loss import loss_of
 
-    given: dict[str, Any] = {}
-    if found.proved and not found.unit.d_format.is_integer and not _splits(found):
-        given["step"] = _spelled(loss_of(found.unit))
-    if two is not None:
-        reason = listings.NoTwoNumbers(reason=two) if isinstance(two, str) else None
-        given["two_numbers"] = reason or listings.TwoNumbers.taken(two)
-    if measured is not None:
-        given["statistical"] = _statistical(measured)
-    if of_data is not None:
-        given["of_data"] = listings.OfData.taken(
-            of_data,
-            **{x: _finite(getattr(of_data, x)) for x in ("atol", "elements", "largest")},
-            quantile=_statistical(of_data.quantile),
-            pytest=_assertion(found),
-        )
-    if apart is not None:
-        held = apart[1]
-        given["difference"] = listings.DifferenceOfData.taken(
-            held,
-            plan=apart[0].plan.name,
-            **{x: _finite(getattr(held, x)) for x in ("most", "largest")},
-            quantile=_statistical(held.quantile),
-        )
-    if caught is not None:
-        given["mutants"] = [
-            listings.CaughtFault.taken(
-                x,
-                strength=str(x.strength),
-                elements=x.elements if isfinite(x.elements) else None,
-                distribution=distribution,
-            )
-            for x in caught
-        ]
-    return listings.ToleranceAnswer.taken(
-        found,
-        plan=found.plan.name,
-        where=[str(x) for x in found.where],
-        reason=found.proof.reason,
-        lemmas=[listings.BoundLemma.taken(x) for x in found.proof.lemmas],
-        open_points=[Reading.taken(x, settings=x.texts) for x in found.open_points],
-        assumed=assumed_names([found.unit]),
-        **{
-            name: given.get(name, ABSENT)
-            for name in ("step", "two_numbers", "statistical", "of_data", "difference", "mutants")
-        },
-    )
+    return listings.NoTwoNumbers(reason=two) if isinstance(two, str) else listings.TwoNumbers.taken(two)
+
+
+def _data_answer(found: Tolerance, x: DataTolerance) -> Any:
+    from mmaproof.explain.answers.listings import OfData
+
+    numbers = {name: _finite(getattr(x, name)) for name in ("atol", "elements", "largest")}
+    return OfData.taken(x, **numbers, quantile=_statistical(x.quantile), pytest=_assertion(found))
+
+
+def _difference_answer(other: Tolerance, x: DataDifference) -> Any:
+    from mmaproof.explain.answers.listings import DifferenceOfData
+
+    numbers = {name: _finite(getattr(x, name)) for name in ("most", "largest")}
+    return DifferenceOfData.taken(x, plan=other.plan.name, **numbers, quantile=_statistical(x.quantile))
+
+
+def _caught_answer(x: Caught, distribution: str) -> Any:
+    from mmaproof.explain.answers.listings import CaughtFault
+
+    return CaughtFault.taken(x, strength=str(x.strength), elements=_finite(x.elements), distribution=distribution)

@@ -78,11 +78,6 @@ class Circuit:
             if bit not in ("0", "1") and bit not in driven:
                 raise DesignError(f"circuit {self.name}: net {bit}, read by {where}, is not driven before it")
 
-    @property
-    def undefined_bits(self) -> int:
-        """The number of bits that may have any value."""
-        return sum(map(len, self.unknown.values()))
-
     @cached_property
     def digest(self) -> str:
         """A hash of the whole content, as hexadecimal digits."""

@@ -35,7 +35,7 @@ MOST_CELLS = 2000
 MOST_TRIED = 1500
 """Changes that are tried."""
 MOST_EVALUATED = 500_000
-"""Cells that are evaluated for changes, some twenty seconds: so many, and not so long, that an answer is the same."""
+"""Cells that are evaluated for changes, some twenty seconds; a number and not a time, so that an answer is the same."""
 
 _OPERATORS = {
     "$and": ("$or", "$xor"),

@@ -39,10 +39,7 @@ CATALOGUE = "catalogue"
     timeout="2m",
 )
 def check(
-    question: Annotated[
-        str | None,
-        argument("[QUESTION]", "What to ask; without it the questions are listed."),
-    ] = None,
+    question: Annotated[str | None, argument("[QUESTION]", "What to ask; without it the questions are listed.")] = None,
     names: Annotated[
         list[str] | None,
         argument(
@@ -52,10 +49,7 @@ def check(
     ] = None,
     unit: Unit = None,
     asked: QuestionOptions = QUESTION,
-    below: Annotated[
-        int | None,
-        option("--below Q", "Ask `dropped` whether 2**-Q is a bound.", min=0, max=200),
-    ] = None,
+    below: Annotated[int | None, option("--below Q", "Ask `dropped` whether 2**-Q is a bound.", min=0, max=200)] = None,
     options: SolvingOptions = SOLVING,
     showing: ShowingOptions = SHOWING,
 ) -> int:

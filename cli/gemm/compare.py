@@ -36,8 +36,7 @@ def compare(
     second: AlgorithmName,
     unit: Unit = None,
     second_unit: Annotated[
-        str | None,
-        option("--second-unit DESIGN", "That of the second algorithm, if it is another."),
+        str | None, option("--second-unit DESIGN", "That of the second algorithm, if it is another.")
     ] = None,
     question: QuestionOptions = QUESTION,
     by: Annotated[

@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from mmaproof.cli.gemm.options import Unit
 from mmaproof.cli.options import (
@@ -38,10 +39,9 @@ from mmaproof.cli.showing import moved
 
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
-    from mmaproof.explain.answers.listings import PointAnswer
-    from mmaproof.gemm.answers.matrices import Distribution
-    from mmaproof.gemm.tolerances.errors import Point, Reference
-    from mmaproof.gemm.tolerances.proof import LossProof
+    from mmaproof.explain.answers.listings import ErrorsAnswer, PointAnswer
+    from mmaproof.gemm.programs.plan import Plan
+    from mmaproof.gemm.tolerances.errors import MeasuredErrors, Point, Reference
 
 MEANINGS = {
     "exact": "the exact product",
@@ -60,15 +60,11 @@ def error(
             "Names that `mmaproof list algorithms` lists, with @parameter=value,... to change one; or plans.",
         ),
     ],
-    k: Annotated[
-        str,
-        option("--k N[,N...]", "Sizes of square matrices, the lengths of the dot products."),
-    ],
+    k: Annotated[str, option("--k N[,N...]", "Sizes of square matrices, the lengths of the dot products.")],
     unit: Unit = None,
     distribution: DistributionName = "uniform",
     reference: Annotated[
-        str,
-        option("--reference NAME", "What results are compared with: exact, fp32 or rounded."),
+        str, option("--reference NAME", "What results are compared with: exact, fp32 or rounded.")
     ] = "exact",
     rows: Annotated[int, option("--rows N", "Rows of A that are drawn.", min=1)] = 32,
     columns: Annotated[int, option("--columns N", "Columns of B that are drawn.", min=1)] = 32,
@@ -87,10 +83,7 @@ def error(
     ] = True,
     options: SolvingOptions = SOLVING,
     dask: Dask = None,
-    figure: Annotated[
-        Path | None,
-        option("--figure FILE", "Draw error against N: a .svg, .pdf or .png file."),
-    ] = None,
+    figure: Annotated[Path | None, option("--figure FILE", "Draw error against N: a .svg, .pdf or .png file.")] = None,
     output: Annotated[Path | None, option("-o --output", hidden=True, callback=moved("-o", "--figure"))] = None,
     as_csv: Annotated[Path | None, option("--csv FILE", "Write the errors as comma-separated values.")] = None,
     json: Json = False,
@@ -108,17 +101,14 @@ def error(
     from mmaproof.designs.errors import InputError
     from mmaproof.designs.files import make_way, write_atomically
     from mmaproof.gemm.answers.matrices import find_distribution
-    from mmaproof.gemm.tolerances.errors import ErrorTask, errors_of, reference_of, write_picture
+    from mmaproof.gemm.tolerances.errors import ErrorTask, errors_of, reference_of
 
     sizes, drawn, target = parse_sizes(k), find_distribution(distribution), reference_of(reference)
     if figure is not None:
         require_pictures(figure)
     plans = find_plans(names, unit)
-    units = list(dict.fromkeys(y for x in plans for y in x.units))
-    of_plans = not any(x.algorithm for x in plans)
-    if of_plans and target.value != "exact":
+    if target.value != "exact" and not any(x.algorithm for x in plans):
         raise InputError(f"--reference {reference}: plans are compared with the exact product of rounded operands")
-    name = units[0].name if len(units) == 1 and all(x.is_algorithm for x in plans) else "plans"
     make_way(figure, as_csv)
     proving = (options.solving, options.limits) if bound else None
     with progress("measuring errors, and proving what steps lose"), runner(dask, options.solving) as run:
@@ -134,49 +124,91 @@ def error(
             apart=dask is not None,
             run=lambda tasks: counted(run(ErrorTask.points, tasks), "sizes", len(tasks)),
         )
-    _show(name, drawn, found.reference, seed, found.step, found.points, units, json)
-    if above is not None and not json:
-        for x in found.points:
-            values = {"squared": x.squared, "Frobenius": x.frobenius, f"relative above {above:g}": x.relative_above}
-            shown = ", ".join(f"{key} {'-' if value is None else f'{value:.3g}'}" for key, value in values.items())
-            say_wrapped(f"{x.plan.label}, N = {x.n}: {shown}", "  ")
+    measured = Measured(found, plans, seed)
+    if json:
+        print_json(measured.answer())
+    else:
+        measured.print(above)
     if as_csv is not None:
-        write_atomically(as_csv, csv_text(name, drawn, found.reference, seed, found.points))
+        write_atomically(as_csv, measured.csv_text())
     if figure is not None:
-        against = "the exact product" if of_plans else found.reference.value
-        title = f"{drawn.what}, against {against}"
-        write_picture(figure, found.points, title if name == "plans" else f"{name}, {title}")
+        measured.write_picture(figure)
     return Exit.UNKNOWN if found.undecided else Exit.HOLDS
 
 
-def _show(
-    name: str,
-    distribution: Distribution,
-    reference: Reference,
-    seed: int,
-    step: LossProof | None,
-    points: Sequence[Point],
-    units: Sequence[Design],
-    json: bool,
-) -> None:
-    """Print the errors in the form that was asked for; ``name`` is the unit of algorithms, or "plans"."""
-    if json:
+@dataclass(frozen=True)
+class Measured:
+    """The errors of plans on matrices that were drawn with a seed."""
+
+    found: MeasuredErrors
+    plans: Sequence[Plan]
+    seed: int
+
+    @property
+    def units(self) -> list[Design]:
+        """The units that the plans call, each once."""
+        return list(dict.fromkeys(y for x in self.plans for y in x.units))
+
+    @property
+    def name(self) -> str:
+        """The unit, if all are algorithms on one; else "plans"."""
+        units = self.units
+        return units[0].name if len(units) == 1 and all(x.is_algorithm for x in self.plans) else "plans"
+
+    @property
+    def run(self) -> dict[str, Any]:
+        """What all points have in common: unit, distribution, reference and seed."""
+        distribution, reference = self.found.distribution.name, self.found.reference.value
+        return {"unit": self.name, "distribution": distribution, "reference": reference, "seed": self.seed}
+
+    def answer(self) -> ErrorsAnswer:
+        """Return the errors as an answer."""
         from mmaproof.explain.answers.listings import ErrorsAnswer, StepAnswer
 
-        print_json(
-            ErrorsAnswer(
-                unit=name,
-                distribution=distribution.name,
-                reference=reference.value,
-                seed=seed,
-                step=None if step is None else StepAnswer.taken(step),
-                points=[point_of(x) for x in points],
-                assumed=assumed_names(units),
-            )
+        step = self.found.step
+        return ErrorsAnswer(
+            **self.run,
+            step=None if step is None else StepAnswer.taken(step),
+            points=[point_of(x) for x in self.found.points],
+            assumed=assumed_names(self.units),
         )
-    else:
-        print_errors(name, distribution, reference, seed, step, points)
-        say_assumed(units, indent="")
+
+    def csv_text(self) -> str:
+        """Return the errors as comma-separated values, with a line of names."""
+        from mmaproof.explain.answers.answer import plain
+
+        text = io.StringIO()
+        writer = csv.DictWriter(text, CSV_FIELDS, extrasaction="ignore", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({**self.run, **plain(point_of(x))} for x in self.found.points)
+        return text.getvalue()
+
+    def write_picture(self, path: Path) -> None:
+        """Draw error against N. Raises InputError where the file cannot be written."""
+        from mmaproof.gemm.tolerances.errors import write_picture
+
+        found, of_algorithms = self.found, any(x.algorithm for x in self.plans)
+        against = found.reference.value if of_algorithms else "the exact product"
+        title = f"{found.distribution.what}, against {against}"
+        write_picture(path, found.points, title if self.name == "plans" else f"{self.name}, {title}")
+
+    def print(self, above: float | None) -> None:
+        """Print the errors for a person: a table, tolerances, and further errors where ``above`` is given."""
+        found = self.found
+        say(f"{self.name}, against {MEANINGS[found.reference.value]}")
+        parts = sorted({(x.n, x.rows, x.columns) for x in found.points})
+        elements = ", ".join(f"{rows} x {columns} of {n} x {n}" for n, rows, columns in parts)
+        say_wrapped(f"{found.distribution.what}, c = 0, seed {self.seed}; elements: {elements}", "  ")
+        print_points(found.points)
+        if found.step is not None:
+            reason = f"{found.step.reason}, {found.step.seconds:.2f} s" if found.step.lemmas else found.step.reason
+            say_wrapped(reason, "  proved: " if found.step.proved else "  ")
+            for x in found.points:
+                print_bound(x, found.reference)
+        print_proved_bounds(found.points)
+        say_assumed(self.units, indent="")
+        if above is not None:
+            print_above(found.points, above)
 
 
 def parse_sizes(text: str) -> list[int]:
@@ -233,34 +265,11 @@ CSV_FIELDS = (
 )
 
 
-def csv_text(name: str, distribution: Distribution, reference: Reference, seed: int, points: Sequence[Point]) -> str:
-    """Return the errors as comma-separated values, with a line of names."""
-    from mmaproof.explain.answers.answer import plain
-
-    run = {"unit": name, "distribution": distribution.name, "reference": reference.value, "seed": seed}
-    text = io.StringIO()
-    writer = csv.DictWriter(text, CSV_FIELDS, extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({**run, **plain(point_of(x))} for x in points)
-    return text.getvalue()
-
-
-def print_errors(
-    name: str,
-    distribution: Distribution,
-    reference: Reference,
-    seed: int,
-    step: LossProof | None,
-    points: Sequence[Point],
-) -> None:
-    """Print the errors for a person: a table, then a tolerance for each size."""
+def print_points(points: Sequence[Point]) -> None:
+    """Print the errors as a table, and how many elements are left out of it."""
     from rich.table import Table
     from rich.text import Text
 
-    say(f"{name}, against {MEANINGS[reference.value]}")
-    parts = sorted({(x.n, x.rows, x.columns) for x in points})
-    elements = ", ".join(f"{rows} x {columns} of {n} x {n}" for n, rows, columns in parts)
-    say_wrapped(f"{distribution.what}, c = 0, seed {seed}; elements: {elements}", "  ")
     table = Table(box=None, pad_edge=False)
     for column in ("algorithm", "N", "largest", "mean", "relative", "ulps", "bias", "bound"):
         table.add_column(column, justify="left" if column == "algorithm" else "right", no_wrap=column != "algorithm")
@@ -279,12 +288,14 @@ def print_errors(
         if x.not_finite:
             left_out = f"{x.not_finite} elements left out: they or their references are not finite"
             say(f"  {x.plan.label}, N = {x.n}: {left_out}")
-    if step is not None:
-        reason = f"{step.reason}, {step.seconds:.2f} s" if step.lemmas else step.reason
-        say_wrapped(reason, "  proved: " if step.proved else "  ")
-        for x in points:
-            print_bound(x, reference)
-    print_proved_bounds(points)
+
+
+def print_above(points: Sequence[Point], above: float) -> None:
+    """Print the errors that `--above` asks for."""
+    for x in points:
+        values = {"squared": x.squared, "Frobenius": x.frobenius, f"relative above {above:g}": x.relative_above}
+        shown = ", ".join(f"{key} {'-' if value is None else f'{value:.3g}'}" for key, value in values.items())
+        say_wrapped(f"{x.plan.label}, N = {x.n}: {shown}", "  ")
 
 
 def print_bound(point: Point, reference: Reference) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from mmaproof.cli.options import Json, Seed, argument, option, with_backend
+from mmaproof.cli.options import COLUMNS, ROWS, Json, Seed, SilenceOfProduct, argument, option, with_backend
 from mmaproof.cli.output import Exit, assumed_names, complain, print_json, progress, say, say_wrapped
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ def identify(
             "Formats as in names of instructions: f32.f32.f32, f32.bf16.bf16, f32.e4m3.e4m3.ue8m0.",
         ),
     ] = "f32.f32.f32",
-    m: Annotated[int | None, option("--m N", "Rows of a and d.", min=1)] = None,
-    n: Annotated[int | None, option("--n N", "Columns of b and d.", min=1)] = None,
+    m: Annotated[int | None, ROWS] = None,
+    n: Annotated[int | None, COLUMNS] = None,
     k: Annotated[int | None, option("--k N", "Columns of a and rows of b.", min=1)] = None,
     plans: Annotated[list[str] | None, option("--plan PLAN", "A plan to be tried first.")] = None,
     seed: Seed = 0,
@@ -50,7 +50,7 @@ def identify(
     validate: Annotated[
         int, option("--validate N", "Outputs of the validation with fresh operands.", min=1)
     ] = 1_000_000,
-    silence: Annotated[str, option("--silence TIME", "How long a process may take for one product.")] = "60s",
+    silence: SilenceOfProduct = "60s",
     json: Json = False,
 ) -> int:
     """Find out how a kernel multiplies matrices: in which order it adds, in which blocks of k, and on which unit.

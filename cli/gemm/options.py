@@ -9,8 +9,6 @@ from mmaproof.cli.options import argument, complete_programs, option
 from mmaproof.cli.output import say
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from mmaproof.explain.answers.products import Numbers
     from mmaproof.gemm.answers.verdict import Witness
     from mmaproof.gemm.programs import Plan
@@ -26,10 +24,7 @@ AlgorithmName = Annotated[
         autocompletion=complete_programs,
     ),
 ]
-Unit = Annotated[
-    str | None,
-    option("--unit DESIGN", "The unit that an algorithm calls."),
-]
+Unit = Annotated[str | None, option("--unit DESIGN", "The unit that an algorithm calls.")]
 
 
 def find_plan(text: str, unit: str | None) -> Plan:

@@ -24,8 +24,7 @@ def run(
     algorithm: AlgorithmName,
     given: OperandOptions,
     factors: Annotated[
-        str | None,
-        option("--factors LIST", "Of a plan with rescale=N:operand: patterns of fp32, in order."),
+        str | None, option("--factors LIST", "Of a plan with rescale=N:operand: patterns of fp32, in order.")
     ] = None,
     unit: Unit = None,
     showing: ShowingOptions = SHOWING,

@@ -113,8 +113,7 @@ class WrittenOptions:
     """Which of these files are written: the options that ``with_options`` gives a command, as they were typed."""
 
     vcd: Annotated[
-        Path | None,
-        option("--vcd FILE", "Record the witness on the sources, beside the model's signals (.vcd, .fst)."),
+        Path | None, option("--vcd FILE", "Record the witness on the sources, beside the model's signals (.vcd, .fst).")
     ] = None
     bench: Annotated[
         Path | None,
@@ -125,8 +124,7 @@ class WrittenOptions:
         option("--suite SOURCE", "Rows of the bench: a vector file, a recording, or a distribution of operands."),
     ] = None
     sva: Annotated[
-        Path | None,
-        option("--sva FOLDER", "Write an assertion with the model, as a module that is bound to the unit."),
+        Path | None, option("--sva FOLDER", "Write an assertion with the model, as a module that is bound to the unit.")
     ] = None
 
     def ready(self) -> None:
@@ -211,10 +209,7 @@ WRITTEN = WrittenOptions()
 @with_options(keeps=True, timeout=TIMEOUT)
 def prove(
     path: UnitPath,
-    design: Annotated[
-        str | None,
-        argument("[DESIGN]", "What it is meant to be; default what UNIT.toml says."),
-    ] = None,
+    design: Annotated[str | None, argument("[DESIGN]", "What it is meant to be; default what UNIT.toml says.")] = None,
     question: QuestionOptions = QUESTION,
     options: SolvingOptions = SOLVING,
     simulate: Annotated[

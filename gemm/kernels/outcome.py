@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from mmaproof.gemm.kernels.fit import Answer, Mask
-from mmaproof.gemm.kernels.rivals import Rival, Verdict
+from mmaproof.gemm.kernels.rivals import Rival
 from mmaproof.gemm.kernels.tree import Tree
 from mmaproof.gemm.programs import Plan
 from mmaproof.hardware_replay.matrix_target import Product
@@ -59,10 +59,6 @@ class Finding:
     """what the nearest plan does not return"""
     flushes: bool = False
     """whether the target differs from the nearest plan only in that subnormal results of it are zeros"""
-
-    def rivals_with(self, verdict: Verdict) -> list[Rival]:
-        """Return the rivals about which this is known."""
-        return [x for x in self.rivals if x.verdict is verdict]
 
 
 @dataclass

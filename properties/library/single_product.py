@@ -62,21 +62,8 @@ def smallest_product(design: Design, *, normal: bool = False) -> Fraction:
     return _product(sizes)
 
 
-def largest_product(design: Design) -> Fraction:
-    """Return the largest product of finite elements, scales included."""
-    sizes = [_largest(f) for f in (design.a_format, design.b_format)]
-    if design.scale_format is not None:
-        sizes += [_largest(design.scale_format)] * 2
-    return _product(sizes)
-
-
 def _smallest(fmt: Format, *, normal: bool = False) -> Fraction:
     return Fraction(2) ** (fmt.e_min - (0 if normal else fmt.fraction_bits))
-
-
-def _largest(fmt: Format) -> Fraction:
-    fraction = (fmt.max_finite >> fmt.ignored_bits) & ((1 << fmt.fraction_bits) - 1)
-    return (1 + Fraction(fraction, 1 << fmt.fraction_bits)) * Fraction(2) ** fmt.e_max
 
 
 def _product(sizes: Sequence[Fraction]) -> Fraction:

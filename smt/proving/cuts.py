@@ -43,16 +43,8 @@ def kind_of(label: Label) -> str:
     return "c" if label is Addend.C else "products"
 
 
-def term_shapes(total: FusedSum[Any, Any]) -> dict[str, TermShape]:
-    """Return the shapes of the terms of a sum by their kind: ``products`` (one shape) and ``c``.
-
-    Raises ValueError if the products differ in shape.
-    """
-    return {kind: shape for kind, (shape, _) in cut_terms(total).items()}
-
-
 def cut_terms(total: FusedSum[Any, Any]) -> dict[str, tuple[TermShape, Cut]]:
-    """Return the shapes of the terms of a sum as ``term_shapes`` does, each with the cut of such terms.
+    """Return the shapes of the terms of a sum by their kind, ``products`` and ``c``, each with the cut of such terms.
 
     Raises ValueError if the products differ in shape or cut.
     """

@@ -22,7 +22,7 @@ from mmaproof.smt.proving.conversions import (
     conversion_errors,
     leading_bits,
 )
-from mmaproof.smt.proving.cuts import CutBound, CutError, CutIsExact, cut_terms, term_shapes
+from mmaproof.smt.proving.cuts import CutBound, CutError, CutIsExact, cut_terms
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.semantics import dot_product_accumulate
 from mmaproof.smt.semantics.align import align
@@ -42,7 +42,7 @@ def parts(name):
     algebra = TermAlgebra()
     question = SumFits(design, Scope(), 5)
     (total,) = dot_product_accumulate(design, algebra, question.symbols(algebra)).steps[0].sums
-    return design, total, term_shapes(total)
+    return design, total, {kind: shape for kind, (shape, _) in cut_terms(total).items()}
 
 
 def cut_of(design):
