@@ -12,12 +12,12 @@ from dataclasses import replace
 from mmaproof.designs.circuit import Bit, Bits, Cell
 from mmaproof.designs.errors import InputError
 from mmaproof.rtl.known_bits import constants_and_copies
+from mmaproof.rtl.latches import CHOICE, without_keeping
 from mmaproof.rtl.netlist import Module, cone, drivers_of, in_order, input_bits, loop_among, named, with_constants
 from mmaproof.rtl.registers import LATCHES, Register, check_controls, opens, registers_of
 from mmaproof.smt.semantics.cells import RULES
 
 _BIT_BY_BIT = frozenset({"$and", "$or", "$xor", "$xnor", "$not", "$buf", "$pos", "$bwmux", "$bweqx"})
-_CHOICE = frozenset({"$mux", "$_MUX_"})
 
 
 class Structure:
@@ -29,6 +29,8 @@ class Structure:
         Raises InputError where d depends on a cell that is not covered, or on a loop without a register.
         """
         chosen: Mapping[Bit, Bit] | None = None
+        self.opened = False
+        """whether it was proved that latches or loops which d depends on keep nothing"""
         self.settles = False
         """whether d depends on registers that are constants once they have loaded them"""
         while chosen is None or chosen:
@@ -41,6 +43,10 @@ class Structure:
             chosen = _chosen(module, set(range(len(module.cells))) - set(order) - set(registers))
             module = _without(module, chosen)
             result = tuple(chosen.get(bit, bit) for bit in result)
+            if not chosen and not self.opened:
+                opened = without_keeping(module, order, result)
+                self.opened, module = opened is not module, opened
+                chosen = None if self.opened else chosen
         self.path = path
         self.module = module
         self.result: Bits = result
@@ -76,7 +82,7 @@ class Structure:
 
     def _only_chooses(self, loop: Sequence[int]) -> bool:
         """Return whether the cells of a loop, registers aside, do nothing but choose."""
-        return all(self.module.cells[i].kind in _CHOICE for i in loop if i not in self.used)
+        return all(self.module.cells[i].kind in CHOICE for i in loop if i not in self.used)
 
     @property
     def feeds_back(self) -> bool:
@@ -132,7 +138,7 @@ def _chosen(module: Module, looped: Collection[int]) -> dict[Bit, Bit]:
     """Return what a multiplexer of a loop gives, where a constant chooses it and it is not its own output."""
     for number in looped:
         cell = module.cells[number]
-        if cell.kind in _CHOICE and cell.inputs["S"][0] in ("0", "1"):
+        if cell.kind in CHOICE and cell.inputs["S"][0] in ("0", "1"):
             taken = cell.inputs["B" if cell.inputs["S"][0] == "1" else "A"]
             if not set(taken) & set(cell.outputs["Y"]):
                 return dict(zip(cell.outputs["Y"], taken, strict=True))
@@ -245,7 +251,7 @@ def _sources(cell: Cell, port: str, position: int) -> Iterable[Bit]:
     if cell.kind in _BIT_BY_BIT:
         # an extended operand repeats its top bit
         return (bits[min(position, len(bits) - 1)] for bits in cell.inputs.values())
-    if cell.kind in _CHOICE:
+    if cell.kind in CHOICE:
         return (cell.inputs["A"][position], cell.inputs["B"][position], *cell.inputs["S"])
     return input_bits(cell)
 

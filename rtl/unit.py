@@ -27,6 +27,7 @@ from mmaproof.rtl.unit_file import NEXT, REG, UnitFile, read_unit_file
 from mmaproof.rtl.unroll import Start, circuit_of
 
 PRIORITY = "where items of a case statement marked unique or parallel overlap, the first one counts"
+KEEPS_NOTHING = "latches and loops that keep no value, whatever the unit reads, are wires: a solver proved it"
 _BIT = re.compile(r"(?P<net>.*?)(?:\[(?P<index>\d+)\])?(?: at age \d+)?")
 """The name of a bit that may have any value, at the first age at which it is read or at a later one."""
 WITHOUT_C = "c is +0, because the unit has none"
@@ -518,6 +519,7 @@ def _circuit(
         for operand in file.ports
         if any(REG in x for x in _texts(file, operand)) and not (file.accumulates and operand == "c")
     ]
+    said += [KEEPS_NOTHING] if structure.opened else []
     structure.check_taken(taken, None if net is None else net[0])
     if start is None:
         structure.refuse_feedback()
