@@ -75,7 +75,8 @@ def test_its_bundle_is_accepted(monkeypatch, name, design, tmp_path):
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize(("name", "design"), BROKEN)
-def test_what_a_fault_breaks_has_none(name, design):
+def test_what_a_fault_breaks_has_none(monkeypatch, name, design):
+    monkeypatch.setattr(strategies, "LEMMAS_ALONE", LONG)
     question, means = question_of(name, design, fewer=1), Means(Solving(), LIMITS, None)
     theorem, _ = strategies.Case(question, find_design(design), means, worked(), LIMITS).joined(question.argument())
     assert theorem is None
