@@ -37,7 +37,8 @@ def test_each_room_keeps_to_its_lines(lines):
         used[_room(path)] += len(text)
     over = {room: (n, BUDGETS["rooms"].get(room, 0)) for room, n in used.items() if n > BUDGETS["rooms"].get(room, 0)}
     assert over == {}, "lines used, and the budget of the room"
-    unused = {room: (used[room], budget) for room, budget in BUDGETS["rooms"].items() if used[room] < 0.9 * budget - 5}
+    # a budget may be rounded up to tens
+    unused = {room: (used[room], n) for room, n in BUDGETS["rooms"].items() if used[room] < 0.9 * n - 10}
     assert unused == {}, "lower the budget of a room that has become smaller"
 
 
