@@ -1,5 +1,6 @@
 """The size of each room has a budget: `budgets.toml`, raised only by a commit that says why."""
 
+import ast
 import subprocess
 import tomllib
 from collections import Counter
@@ -36,7 +37,8 @@ def test_each_room_keeps_to_its_lines(lines):
         used[_room(path)] += len(text)
     over = {room: (n, BUDGETS["rooms"].get(room, 0)) for room, n in used.items() if n > BUDGETS["rooms"].get(room, 0)}
     assert over == {}, "lines used, and the budget of the room"
-    unused = {room: (used[room], budget) for room, budget in BUDGETS["rooms"].items() if used[room] < 0.9 * budget - 5}
+    # a budget may be rounded up to tens
+    unused = {room: (used[room], n) for room, n in BUDGETS["rooms"].items() if used[room] < 0.9 * n - 10}
     assert unused == {}, "lower the budget of a room that has become smaller"
 
 
@@ -54,3 +56,26 @@ def test_no_folder_holds_more_files_than_one_looks_through(lines):
     assert {
         x: n for x, n in files.items() if n > BUDGETS["folders"].get(x, BUDGETS["whole"]["files_of_a_folder"])
     } == {}
+
+
+def _long_functions(text: str, most: int) -> list[str]:
+    """Return the functions whose bodies have more lines than that; signature and docstring are not counted."""
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef):
+            body = node.body[1:] if ast.get_docstring(node) is not None else node.body
+            if body and (node.end_lineno or 0) - body[0].lineno >= most:
+                found.append(node.name)
+    return found
+
+
+def test_functions_of_the_command_line_are_short(lines):
+    most = BUDGETS["whole"]["lines_of_a_command"]
+    texts = {x: "\n".join(text) for x, text in lines.items() if x.parts[0] == "cli"}
+    assert {str(x): found for x, text in texts.items() if (found := _long_functions(text, most))} == {}
+
+
+def test_a_long_function_is_found():
+    body = '"""Text."""\n' + "".join(f"    x{i} = {i}\n" for i in range(5))
+    text = f"def f():\n    {body}\nclass C:\n    def g(self): pass\n"
+    assert (_long_functions(text, 4), _long_functions(text, 5)) == (["f"], [])
