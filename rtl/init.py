@@ -28,9 +28,17 @@ _NAMES = {
 }
 _AROUND = r"(?:i_|o_|in_|out_|io_)?(?:{})(?:_?(?:{lane})?_?(?P<number>\d+))?(?:_?(?:i|o|in|out|data|vec|row|col|bits))?"
 _LANE = "x|k|i|ch|lane|el|elem|element|vec|row|col|in|data|pe"
+_FILLING = re.compile(
+    r"i|o|in|out|io|data|tdata|bits|vec|row|col|s|m|axis|port|lane|el|elem|element|ch|pe|op|operand|src"
+)
+"""Words of names that say nothing about what a port is."""
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
+_ONE = re.compile(r"(?P<kind>.*?)\b(?P<name>\w+)\s*(?P<array>(?:\[[^\[\]]*\]\s*)*)", re.DOTALL)
+_RANGE = re.compile(r"\[\s*(?P<last>\w+)\s*(?P<less>-\s*1)?\s*:\s*0\s*\]")
+_PARAMETER = re.compile(r"\b(?P<name>\w+)\s*=\s*(?P<value>\d+)\s*[,;)]")
 _DECLARED = re.compile(r"\b(?:input|output)\b(?P<rest>.*?)(?=\b(?:input|output|inout)\b|;|\)\s*;)", re.DOTALL)
 _OF_VHDL = re.compile(r"(?P<names>\w+(?:\s*,\s*\w+)*)\s*:\s*(?:in|out)\s+(?P<kind>\w+)", re.IGNORECASE)
-_CLOCK = re.compile(r"(?:.*_)?(?:clk|clock)(?:_.*)?", re.IGNORECASE)
+_CLOCK = re.compile(r"(?:.*_)?a?(?:clk|clock)(?:_.*)?", re.IGNORECASE)
 _RESET = re.compile(r"(?:.*_)?a?(?:rst|reset)(?:_?(?P<low>n|ni|l|b))?(?:_.*)?", re.IGNORECASE)
 _CLEAR = re.compile(r"(?:.*_)?(?:clr|clear|init|start|first)(?:_.*)?", re.IGNORECASE)
 _ENABLE = re.compile(r"(?:.*_)?(?:en|ena|enable|ce|valid|vld)(?:_.*)?", re.IGNORECASE)
@@ -58,6 +66,19 @@ class _Map:
     taken: Bits = ()
     """the bits of the operands"""
     result: Bits = ()
+    others: dict[str, list[str]] = field(default_factory=dict)
+    """further ports that an operand may be"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Declared:
+    """How the sources declare a port: as "int" or "uint" or neither, and of elements of how many bits.
+
+    None bits are those of the whole port; 0 bits are not known.
+    """
+
+    kind: str = ""
+    element: int | None = None
 
 
 def first_map(
@@ -95,19 +116,25 @@ def _role(name: str, operands: Sequence[str]) -> tuple[str, int | None] | None:
         match = re.fullmatch(_AROUND.format(_NAMES[operand], lane=_LANE), name, re.IGNORECASE)
         if match is not None:
             return operand, None if match["number"] is None else int(match["number"])
+    words = [x.lower() for x in _WORD.findall(name)]
+    numbers = [int(x) for x in words if x.isdigit()]
+    said = [x for x in words if not x.isdigit() and not _FILLING.fullmatch(x)]
+    for operand in operands:
+        if len(said) == 1 and len(numbers) <= 1 and re.fullmatch(_NAMES[operand], said[0]):
+            return operand, numbers[0] if numbers else None
     return None
 
 
-def _declared(unit: UnitFile) -> dict[str, str]:
-    """Return which ports the sources declare as signed or unsigned numbers: "int" or "uint" by the name of the port.
+def _declared(unit: UnitFile) -> dict[str, _Declared]:
+    """Return how the sources declare ports, by the name of the port.
 
     Yosys does not say it. Names are in lower case, because VHDL knows no other difference.
     """
-    found: dict[str, str] = {}
+    found: dict[str, _Declared] = {}
     for source in unit.sources:
         text = (unit.folder / source).read_text(encoding="utf-8", errors="replace")
         if Path(source).suffix.lower() in VHDL:
-            kinds = {"signed": "int", "unsigned": "uint"}
+            kinds = {"signed": _Declared("int"), "unsigned": _Declared("uint")}
             for port in _OF_VHDL.finditer(re.sub(r"--.*", "", text)):
                 names = [x.strip().lower() for x in port["names"].split(",")]
                 found |= dict.fromkeys(names, kinds[port["kind"].lower()]) if port["kind"].lower() in kinds else {}
@@ -115,15 +142,30 @@ def _declared(unit: UnitFile) -> dict[str, str]:
         text = re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL)
         header = re.search(rf"\bmodule\s+{re.escape(unit.top)}\b(.*?)\bendmodule\b", text, re.DOTALL)
         text = "" if header is None else header[1]
-        while (shorter := re.sub(r"\[[^\[\]]*\]", " ", text)) != text:
-            text = shorter
-        for port in _DECLARED.finditer(text):
-            if re.search(r"\bsigned\b", port["rest"]):
-                found |= {x.split()[-1].lower(): "int" for x in port["rest"].split(",") if x.split()}
+        values = [*_PARAMETER.finditer(text)]
+        parameters = {x["name"]: x["value"] for x in reversed(values)} | dict(unit.parameters)
+        for declared in _DECLARED.finditer(text):
+            kind = ""
+            for each in declared["rest"].split(","):
+                one = _ONE.fullmatch(each.strip().rstrip(") "))
+                if one is not None:
+                    kind = one["kind"] or kind
+                    found[one["name"].lower()] = _as_declared(kind, one["array"], parameters)
     return found
 
 
-def _guessed(module: Module, parameters: Mapping[str, str], declared: Mapping[str, str]) -> _Map:
+def _as_declared(kind: str, array: str, parameters: Mapping[str, str]) -> _Declared:
+    """Return how a port of a type is declared that may be an array: of packed elements, or of unpacked ones."""
+    sign = "int" if re.search(r"\bsigned\b", kind) else ""
+    packed, several = re.findall(r"\[[^\[\]]*\]", kind), re.findall(r"\[[^\[\]]*\]", array)
+    if len(packed) + len(several) < 2:
+        return _Declared(sign)
+    last = _RANGE.fullmatch(packed[-1]) if packed else None
+    number = "" if last is None else parameters.get(last["last"], last["last"])
+    return _Declared(sign, int(number) + (not last["less"]) if last is not None and number.isdigit() else 0)
+
+
+def _guessed(module: Module, parameters: Mapping[str, str], declared: Mapping[str, _Declared]) -> _Map:
     found = _Map()
     given: dict[str, dict[int | None, Port]] = {}
     roles = {
@@ -138,6 +180,8 @@ def _guessed(module: Module, parameters: Mapping[str, str], declared: Mapping[st
         port = module.ports[name]
         is_one = role is not None and (role[1] is not None or role[0] not in numbered)
         if role is None or not is_one or role[1] in given.get(role[0], {}) or (len(port.bits) == 1 and not given):
+            if role is not None:
+                found.others.setdefault(role[0], []).append(name)
             _other(found, module, port)
         else:
             given.setdefault(role[0], {})[role[1]] = port
@@ -145,8 +189,9 @@ def _guessed(module: Module, parameters: Mapping[str, str], declared: Mapping[st
     result = next((x for x in outputs if len(x.bits) > 1 and _role(x.name, ("d",))), None)
     result = result or max(outputs, key=lambda x: len(x.bits), default=None)
     used = [x for ports in given.values() for x in ports.values()] + ([result] if result is not None else [])
-    numbers = next((declared[x.name.lower()] for x in used if x.name.lower() in declared), None)
+    numbers = next((x.kind for port in used if (x := declared.get(port.name.lower(), _Declared())).kind), None)
     if result is not None:
+        found.others["d"] = [x.name for x in outputs if x is not result and len(x.bits) == len(result.bits)]
         found.ports["d"] = f'"{result.name}"'
         found.formats["d"] = _number_format("d", [result], declared, numbers) or _WIDE.get(len(result.bits), "")
     for operand, ports in given.items():
@@ -156,16 +201,12 @@ def _guessed(module: Module, parameters: Mapping[str, str], declared: Mapping[st
         else:
             ordered = sorted(ports.items(), key=lambda x: -1 if x[0] is None else x[0])
             found.ports[operand] = "[" + ", ".join(f'"{x.name}"' for _, x in ordered) + "]"
-        width = sum(len(x.bits) for x in ports.values())
-        if numbers is not None and not operand.startswith("scale"):
-            found.formats[operand] = _number_format(operand, [*ports.values()], declared, numbers)
-        else:
-            found.formats[operand] = _format(operand, width, len(ports), parameters)
+        found.formats[operand] = _element_format(operand, [*ports.values()], parameters, declared, numbers)
     found.taken = tuple(bit for x in given.values() for port in x.values() for bit in port.bits)
     found.result = () if result is None else result.bits
     if found.accumulator is not None:
         register = module.registers[found.accumulator]
-        kind = numbers or next(iter(declared.values()), None)
+        kind = numbers or next((x.kind for x in declared.values() if x.kind), None)
         for operand, which in (("c", REG), ("d", NEXT)):
             found.ports[operand] = f'"{which}{found.accumulator}"  # CHECK: a register that feeds back'
             fmt = f"{kind}{len(register.bits)}"
@@ -199,12 +240,32 @@ def _accumulator(module: Module) -> str | None:
     return found
 
 
-def _number_format(operand: str, ports: Sequence[Port], declared: Mapping[str, str], numbers: str | None) -> str:
+def _element_format(
+    operand: str,
+    ports: Sequence[Port],
+    parameters: Mapping[str, str],
+    declared: Mapping[str, _Declared],
+    numbers: str | None,
+) -> str:
+    """Return the format of the elements of an operand; an empty text where nothing tells it."""
+    if numbers is not None and not operand.startswith("scale"):
+        return _number_format(operand, ports, declared, numbers)
+    width = sum(len(x.bits) for x in ports)
+    elements = {declared.get(x.name.lower(), _Declared()).element for x in ports}
+    if 0 in elements:
+        return ""
+    element = elements.pop() if len(elements) == 1 else None
+    count = len(ports) if element is None else width // element
+    return _format(operand, width, count, parameters)
+
+
+def _number_format(operand: str, ports: Sequence[Port], declared: Mapping[str, _Declared], numbers: str | None) -> str:
     """Return the integer format of ports where some port is declared as a number; an empty text where none fits."""
     if numbers is None:
         return ""
-    kinds = {declared.get(x.name.lower(), numbers if operand in "ab" else "int") for x in ports}
-    widths = {len(x.bits) for x in ports}
+    stated = [(x, declared.get(x.name.lower(), _Declared())) for x in ports]
+    kinds = {x.kind or (numbers if operand in "ab" else "int") for _, x in stated}
+    widths = {len(port.bits) if x.element is None else x.element for port, x in stated}
     name = f"{kinds.pop()}{widths.pop()}" if len(kinds) == len(widths) == 1 else ""
     return name if name in FORMATS else ""
 
@@ -287,7 +348,13 @@ def _lines(unit: UnitFile, module: Module, found: _Map, design: str | None) -> l
     lines += ["", "[ports]  # one packed port with element 0 lowest, or a list with a slice for each element"]
     for operand in ("a", "b", "c", "d", *(("scale_a", "scale_b") if scaled else ())):
         stated = found.ports.get(operand)
-        lines.append(f'# {operand} = "?"  # no port has such a name' if stated is None else f"{operand} = {stated}")
+        others = [*found.others.get(operand, ()), *(found.undecided if stated is None else ())]
+        listed_others = ", ".join(f"{x} ({len(module.ports[x].bits)} bits)" for x in dict.fromkeys(others))
+        if stated is None:
+            which = f": one of {listed_others}?" if others else ""
+            lines.append(f'# {operand} = "?"  # no port has such a name{which}')
+        else:
+            lines.append(f"{operand} = {stated}" + (f"  # CHECK: or {listed_others}?" if others else ""))
     if found.tied or found.undecided:
         lines += ["", "[tied]", *(f"{name} = {text}" for name, text in found.tied.items())]
         lines += [f"# {name} = {text}" for name, text in found.undecided.items()]

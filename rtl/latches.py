@@ -36,8 +36,8 @@ _IN_LOOPS = CHOICE | {"$pmux", "$not", "$_NOT_", "$buf", "$pos"}
 def without_keeping(module: Module, order: Collection[int], result: Bits) -> Module:
     """Return the module without the latches and loops that ``result`` depends on and that are proved to keep nothing.
 
-    ``order`` has the cells that are no registers and in no loop, and that no loop drives. It is the module itself where
-    there are none.
+    ``order`` has the cells without registers that neither are in a loop nor depend on one. It is the module itself
+    where nothing is opened.
     """
     drivers = drivers_of(module)
     reached = cone(result, drivers, lambda i: input_bits(module.cells[i]))

@@ -47,6 +47,11 @@ STYLES = {
     "io_a_0": (["io_a_0", "io_a_1"], ["io_b_0", "io_b_1"]),
     "x0": (["x0", "x1"], ["w0", "w1"]),
     "vec_a_1": (["vec_a_1", "vec_a_2"], ["vec_b_1", "vec_b_2"]),
+    "io_in_a_0": (["io_in_a_0", "io_in_a_1"], ["io_in_b_0", "io_in_b_1"]),
+    "lane0_a": (["lane0_a", "lane1_a"], ["lane0_b", "lane1_b"]),
+    "data_a0": (["data_a0", "data_a1"], ["data_b0", "data_b1"]),
+    "inA0": (["inA0", "inA1"], ["inB0", "inB1"]),
+    "s_axis_a_tdata_0": (["s_axis_a_tdata_0", "s_axis_a_tdata_1"], ["s_axis_b_tdata_0", "s_axis_b_tdata_1"]),
 }
 """Names of lanes as public sources have them."""
 
@@ -70,6 +75,43 @@ def test_lanes_are_found_by_their_names(style: str, tmp_path: Path) -> None:
     assert [x.name for x in unit.design.formats] == ["int8", "int8", "int32", "int32"]
     assert unit.report.latency == 1
     assert evaluate(unit.design, Operands((2, 1), (5, 0xFF), 100)) == 107
+
+
+ARRAYS = {
+    "input signed [7:0] in_a [1:0], in_b [1:0], input signed [31:0] c": "",
+    "input signed [1:0][7:0] in_a, input signed [1:0] [W-1:0] in_b, input signed [31:0] c": "#(parameter int W = 8)",
+    "input logic signed [W - 1:0] in_a [N-1:0], in_b [N-1:0], input signed [31:0] c": "#(parameter N = 2, W = 8)",
+}
+
+
+@pytest.mark.parametrize("ports", ARRAYS)
+def test_the_elements_of_arrays_are_found_by_their_declaration(ports: str, tmp_path: Path) -> None:
+    body = "assign d = c + $signed(in_a[0]) * $signed(in_b[0]) + $signed(in_a[1]) * $signed(in_b[1]);"
+    source = f"module unit {ARRAYS[ports]} ({ports}, output signed [31:0] d);\n{body}\nendmodule\n"
+    unit = unit_of(tmp_path, source)
+    assert [x.name for x in unit.design.formats] == ["int8", "int8", "int32", "int32"]
+    assert evaluate(unit.design, Operands((2, 0xFF), (5, 3), 100)) == 107
+
+
+def test_elements_of_unknown_width_are_not_guessed(tmp_path: Path) -> None:
+    source = tmp_path / "unit.sv"
+    ports = "input signed [1:0][$clog2(200)-1:0] a, b, input signed [31:0] c, output signed [31:0] d"
+    source.write_text(f"module unit({ports});\nassign d = a[0] * b[0] + c;\nendmodule\n")
+    text = first_map([source], "unit", tmp_path / "unit.toml")
+    assert '# a = "?"  # the width does not tell' in text and 'c = "int32"' in text
+
+
+def test_other_candidates_are_listed(tmp_path: Path) -> None:
+    source = tmp_path / "unit.sv"
+    ports = "input aclk, input [7:0] IN1, IN2, a_0_re, input [31:0] c, acc, output [31:0] result, debug"
+    source.write_text(f"module unit({ports});\nassign result = IN1 * IN2 + c + acc + a_0_re, debug = c;\nendmodule\n")
+    text = first_map([source], "unit", tmp_path / "unit.toml")
+    assert (
+        '# a = "?"  # no port has such a name: one of IN1 (8 bits), IN2 (8 bits), a_0_re (8 bits), acc (32 bits)?'
+        in text
+    )
+    assert 'c = "c"  # CHECK: or acc (32 bits)?' in text and 'd = "result"  # CHECK: or debug (32 bits)?' in text
+    assert 'clock = "aclk"' in text
 
 
 @pytest.mark.middle
