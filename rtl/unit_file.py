@@ -19,7 +19,12 @@ from mmaproof.designs.files import read_toml, why_unreadable
 _COMMENT = re.compile(r"/\*.*?\*/|(?:^|(?<=\s))(?://|#)[^\n]*", re.DOTALL)
 _VARIABLE = re.compile(r"\$(?:\{(?P<braces>\w+)\}|\((?P<round>\w+)\)|(?P<bare>\w+))")
 _NESTED = ("-f", "-F", "-file")
-_WITHOUT_EFFECT = ("-sv", "-sverilog", "-g2012", "-g2009", "+systemverilogext+.sv", "-timescale=1ns/1ps")
+_WITHOUT_EFFECT = re.compile(
+    r"-v|-sv|-sverilog|-g20\d\d|\+systemverilogext\+.*|-timescale=.*|\+timescale\+.*|-W.*|--(cc|exe|lint-only|binary|timing)"
+)
+"""What says nothing about the sources that follow, as in the lists that Bender and FuseSoC export for simulators."""
+_WITH_A_VALUE = ("--top-module", "--top", "-top", "--Mdir", "-CFLAGS", "-LDFLAGS")
+_OF_BENCHES = (".c", ".cc", ".cpp", ".vlt")
 
 
 @dataclass
@@ -65,9 +70,9 @@ def _read(path: Path, folder: Path, found: FileList, outer: tuple[Path, ...]) ->
             found.include.append(relative(argument[2:] or _next(path, argument, arguments)))
         elif argument.startswith("-D"):
             _define(found, [argument[2:] or _next(path, argument, arguments)])
-        elif argument == "-v":
-            found.sources.append(relative(_next(path, argument, arguments)))
-        elif argument in _WITHOUT_EFFECT:
+        elif argument in _WITH_A_VALUE:
+            _next(path, argument, arguments)
+        elif _WITHOUT_EFFECT.fullmatch(argument) or argument.endswith(_OF_BENCHES):
             continue
         elif argument.startswith(("-", "+")):
             raise InputError(f"{path}: {argument} is not covered: sources, +incdir+, +define+, -I, -D, -v and -f are")

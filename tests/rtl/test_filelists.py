@@ -33,9 +33,23 @@ def test_variables_of_the_environment_are_replaced(tmp_path, monkeypatch):
     assert listed(tmp_path, "$PLACE/a.sv ${PLACE}/b.sv $(PLACE)/c.sv").sources == ["rtl/a.sv", "rtl/b.sv", "rtl/c.sv"]
 
 
+def test_lists_of_bender_and_of_fusesoc_are_read(tmp_path):
+    bender = (
+        f"+define+TARGET_RTL\n+define+TARGET_SIM=1\n+incdir+{tmp_path}/inc\n{tmp_path}/src/a.sv\n{tmp_path}/src/b.sv\n"
+    )
+    found = listed(tmp_path, bender)
+    assert found.sources == [f"{tmp_path}/src/a.sv", f"{tmp_path}/src/b.sv"]
+    assert (found.include, found.defines) == ([f"{tmp_path}/inc"], {"TARGET_RTL": "", "TARGET_SIM": "1"})
+    options = "--Mdir . --cc --exe -Wno-fatal -CFLAGS -O2 +incdir+../src/inc --top-module unit"
+    found = listed(tmp_path, f"{options} lint.vlt ../src/a.v -v lib.v tb.cpp\n".replace(" ", "\n"))
+    assert (found.sources, found.include) == (["../src/a.v", "lib.v"], ["../src/inc"])
+
+
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
+        ("-GW=8", "-GW=8 is not covered"),
+        ("--top-module", "something is expected after --top-module"),
         ("-y lib", "-y is not covered"),
         ("+libext+.v", r"\+libext\+\.v is not covered"),
         ("-f", "something is expected after -f"),
