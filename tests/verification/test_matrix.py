@@ -25,8 +25,9 @@ from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.verification.classes import groups_of, simplest_difference
+from mmaproof.verification.cluster import cluster
 from mmaproof.verification.compare import compare
-from mmaproof.verification.executors import DISTRIBUTION, cluster, local_pool
+from mmaproof.verification.executors import DISTRIBUTION, local_pool
 from mmaproof.verification.matrix import (
     SEARCH,
     Task,
