@@ -35,6 +35,8 @@ MOST_ALIKE: Final = 4
 """gates with the same values on samples that are tried as the carry of one sum"""
 MOST_WORDS: Final = 64
 """pairs of words that are tried as what the last adder adds"""
+MOST_STEPS: Final = 50_000
+"""Bits that are tried as those of a last adder, in all words together."""
 _XOR3, _XOR2 = (0x96, 0x69), (0x6, 0x9)
 
 Cut = tuple[int, ...]
@@ -277,17 +279,27 @@ class _Search:
             for x, y in pairs(parity) if free and not p else ():
                 yield from ((x, y, free - 1), (-x, -y, free - 1))
 
+        dead: set[tuple[int, int, int]] = set()
+        steps = 0
+
         def word(i: int, carry: int, free: int) -> Iterator[list[tuple[int, int, int]]]:
+            nonlocal steps
             if i == len(bits):
                 yield from [] if free else [[]]
                 return
-            parity = value(bits[i]) ^ carry
-            if free or literal(parity):
+            parity, ended = value(bits[i]) ^ carry, True
+            if (i, carry, free) not in dead and (free or literal(parity)):
                 possible = added(parity, carry, free)
                 for x, y, left in possible if i + 1 < len(bits) else islice(possible, 1):
+                    steps += 1
+                    if steps > MOST_STEPS:
+                        return
                     p, q = value(x), value(y)
                     for above in word(i + 1, p & q | (p | q) & carry, left):
+                        ended = False
                         yield [(bits[i], x, y), *above]
+            if ended:
+                dead.add((i, carry, free))
 
         for cost in range(len(bits)):
             for free in range(cost + 1):
