@@ -57,7 +57,16 @@ class Scheduler:
         )
 
     def _scheduler(self):
-        return self._run("scheduler", "--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard")
+        return self._run(
+            "scheduler",
+            "--host",
+            "127.0.0.1",
+            "--port",
+            str(self.port),
+            "--no-dashboard",
+            "--dashboard-address",
+            "127.0.0.1:0",
+        )
 
     def _worker(self, path):
         return self._run(

@@ -184,7 +184,7 @@ def test_a_killed_worker_of_a_cluster_changes_no_answer(few):
     from distributed import LocalCluster
 
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as workers,
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0") as workers,
         cluster(workers.scheduler_address) as (pool, number),
         closing(compare_all(FEW, pool=pool, at_once=2 * number, solving=Solving(), limits=LIMITS)) as results,
     ):
