@@ -21,6 +21,7 @@ import yaml
 from support.commands import only_json
 from support.waiting import LONG, wait_until
 
+from mmaproof.cli.main import main
 from mmaproof.designs.errors import InputError
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.verification.cluster import _Connection, _OnCluster, cluster
@@ -230,9 +231,14 @@ def test_a_worker_that_cannot_answer_is_refused(tmp_path, unfit):
     ],
     ids=lambda x: x[0],
 )
-def test_the_same_answers_while_workers_are_killed(run, tmp_path, command):
+def test_the_same_answers_while_workers_are_killed(capsys, tmp_path, command):
     """A worker dies every ten seconds, and the scheduler once."""
-    alone = only_json(run(*command, "--json", "--no-store", "--jobs", "2")[1])
+
+    def answer(*where):
+        main([*command, "--json", "--no-store", *where])
+        return only_json(capsys.readouterr().out)
+
+    alone = answer("--jobs", "2")
     with running(tmp_path, [None] * 4) as processes:
         over = threading.Event()
 
@@ -247,7 +253,7 @@ def test_the_same_answers_while_workers_are_killed(run, tmp_path, command):
 
         threading.Thread(target=disturb, daemon=True).start()
         began = time.monotonic()
-        together = only_json(run(*command, "--json", "--no-store", "--dask", processes.address)[1])
+        together = answer("--dask", processes.address)
         over.set()
         (tmp_path / "seconds.json").write_text(json.dumps(time.monotonic() - began))
     assert answers(together) == answers(alone)
