@@ -450,11 +450,11 @@ class Identifier:
             if right and outcome.nan_codes:
                 outcome.behaviour = behaviour = behaviour.change(nan_code=right[0])
                 outcome.findings["nan_code"] = ParameterVerdict(right[0], wrong, (), right[1:], None)
-            known = self._known(fit.evidence, behaviour)
+            known, same = self._known(fit.evidence, behaviour)
             varied = {name: self._varied(fit, behaviour, name) for name in self._asked(behaviour)}
-            alike = [x for x in known.values() if not self._is_same(behaviour, x)]
+            alike = [at for x, at in known.items() if x not in same]
             self._relate(behaviour, [*alike, *(x for found in varied.values() for x, row in found if row is None)])
-            outcome.matches = tuple(x for x, at in known.items() if self._is_proved_equal(behaviour, at))
+            outcome.matches = tuple(x for x, at in known.items() if x in same or self._is_proved_equal(behaviour, at))
             outcome.fitting = tuple(x for x in known if x not in outcome.matches)
             if not self.validated:
                 outcome.matches, outcome.fitting = (), (*outcome.matches, *outcome.fitting)
@@ -466,22 +466,21 @@ class Identifier:
     def _asked(self, behaviour: Behaviour) -> list[str]:
         return [n for n in self.axes if n in behaviour.settings and n != "nan_code"]
 
-    def _known(self, evidence: Evidence, behaviour: Behaviour) -> dict[Design, Behaviour]:
-        """Return the designs of the catalogue that fit, or are the same as ``behaviour``."""
-        found = {}
+    def _known(self, evidence: Evidence, behaviour: Behaviour) -> tuple[dict[Design, Behaviour], set[Design]]:
+        """Return the designs of the catalogue that fit, and which of them are the same arithmetic as ``behaviour``."""
+        found, same = dict[Design, Behaviour](), set[Design]()
+        ours = Arithmetic.of(self.interface.design(behaviour))
         for design in load_catalogue().designs.values():
             if self.interface.takes(design):
                 at = Behaviour.of(design, self.interface.k).change(nan_code=behaviour["nan_code"])
-                if self._is_same(behaviour, at) or evidence.fits(at):
+                if Arithmetic.of(self.interface.design(at)) == ours:
+                    same.add(design)
+                if design in same or evidence.fits(at):
                     found[design] = at
-        return found
-
-    def _is_same(self, first: Behaviour, second: Behaviour) -> bool:
-        """Return whether two behaviours are the same arithmetic."""
-        return Arithmetic.of(self.interface.design(first)) == Arithmetic.of(self.interface.design(second))
+        return found, same
 
     def _is_proved_equal(self, first: Behaviour, second: Behaviour) -> bool:
-        return self._is_same(first, second) or self._related.get(frozenset((first, second)), False)
+        return self._related.get(frozenset((first, second)), False)
 
     def _relate(self, first: Behaviour, others: Sequence[Behaviour]) -> list[Operands]:
         """Find out which of the others equal a design, as long as there is time; return operands on which some differ.
