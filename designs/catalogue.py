@@ -51,13 +51,15 @@ _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 class Architecture:
     """A generation of units: its short name, its published title, and its compilation targets.
 
-    ``assumed_like`` is the architecture whose rows are taken over because no source describes this one.
+    ``assumed_like`` is the architecture whose rows are taken over because no source describes this one, but for those
+    of instructions that begin with a text of ``lacks``, which this one does not have.
     """
 
     name: str
     title: str
     targets: tuple[str, ...]
     assumed_like: str | None = None
+    lacks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -319,11 +321,12 @@ class _Table:
 
     def architecture(self) -> Architecture:
         """Return the architecture that this table describes."""
-        self.check_fields(("title", "targets"), ("assumed_like",))
+        self.check_fields(("title", "targets"), ("assumed_like", "lacks"))
         if not _NAME.fullmatch(self.name):
             raise CatalogueError(f"{self.path}: {self.where}: a name is of letters, digits, '_', '.' and '-'")
         like = self.text("assumed_like") if "assumed_like" in self.fields else None
-        return Architecture(self.name, self.text("title"), tuple(self.texts("targets")), like)
+        lacks = tuple(self.texts("lacks")) if "lacks" in self.fields else ()
+        return Architecture(self.name, self.text("title"), tuple(self.texts("targets")), like, lacks)
 
     def assumed_designs(self, architectures: dict[str, Architecture], designs: list[Design]) -> Iterator[Design]:
         """Yield the designs that this architecture takes over from the one that it is assumed to be like, if any."""
@@ -333,7 +336,11 @@ class _Table:
         described = [x.name for x in architectures.values() if x.assumed_like is None]
         if like not in described:
             raise self.fail("assumed_like", f"{like!r} is not an architecture with rows: one of {', '.join(described)}")
-        for design in (x for x in designs if x.architecture == like):
+        lacks = architectures[self.name].lacks
+        taken = [x for x in designs if x.architecture == like]
+        if unknown := [x for x in lacks if not any(y.instruction.startswith(x) for y in taken)]:
+            raise self.fail("lacks", f"{like} has no instruction {unknown[0]}...")
+        for design in (x for x in taken if not x.instruction.startswith(lacks)):
             row = f"{self.name}/{design.evidence.row.partition('/')[2]}"
             evidence = RowEvidence(row, Evidence(Level.ASSUMED, ""), like=like)
             source = f"assumed, described by no source: as {design.base_name} ({design.source})"

@@ -104,6 +104,7 @@ _SHOWN_FIRST = [
     "normalises",
     "integer_overflow",
     "intermediate_bits",
+    "element_product",
     "chain_terms",
     "alignment",
     "sticky",

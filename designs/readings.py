@@ -374,6 +374,15 @@ class IntegerOverflow(StrEnum):
     """it holds the nearest integer that fits, once for each step"""
 
 
+class ElementProduct(StrEnum):
+    """How an integer unit multiplies an element of a by one of b."""
+
+    TIMES = "times"
+    """as numbers; of two bits that is their conjunction"""
+    XOR = "xor"
+    """1 where two bits differ, 0 where they do not"""
+
+
 class Overflow(StrEnum):
     """Open point 6: the result beyond the largest finite number where a conversion truncates or rounds to nearest."""
 

@@ -376,13 +376,15 @@ def integer_block(step: Step, of: IntegerStep) -> Block:
     """Return the block of an integer step: products, c, their exact sum, and what the register holds of it."""
     fmt = step.design.d_format
     terms = step.products | {step.accumulator_name: pattern_number(*step.accumulator)}
+    sign = " ^ " if step.counts_differing_bits else " * "
     entries = (
-        Entry(str(label), " * ".join(f.hex(x) for f, x in step.patterns(label)), f"{value.numerator:+d}")
+        Entry(str(label), sign.join(f.hex(x) for f, x in step.patterns(label)), f"{value.numerator:+d}")
         for label, value in terms.items()
         if value
     )
     zeros = names([label for label, value in terms.items() if not value])
-    heading, pairs = "integer products and c, added exactly", dict[str, Fraction]()
+    added_up = "bits that differ" if step.counts_differing_bits else "integer products"
+    heading, pairs = f"{added_up} and c, added exactly", dict[str, Fraction]()
     if of.intermediate_bits is not None:
         heading = f"integer products, each two added in {of.intermediate_bits} bits that saturate, then c"
         pairs = dict(_pairs(list(step.products.items()), of.intermediate_bits))

@@ -12,7 +12,7 @@ from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import Format
-from mmaproof.designs.readings import ProductInfinity
+from mmaproof.designs.readings import ElementProduct, ProductInfinity
 from mmaproof.designs.steps import FusedStep, IntegerStep, InterleavedStep, LanesStep, PairwiseStep, SequentialStep
 from mmaproof.explain.values import (
     pattern_number,
@@ -324,8 +324,16 @@ class Step:
         """Return everything that product ``k`` is made of."""
         return [self.element("a", k), self.element("b", k), *self.scales(k)]
 
+    @property
+    def counts_differing_bits(self) -> bool:
+        """Whether a product of two elements is 1 where they differ, and not what they are as numbers."""
+        step = self.design.step
+        return isinstance(step, IntegerStep) and step.element_product is ElementProduct.XOR
+
     def _product(self, k: int) -> Fraction:
-        elements = (self.number(column, k) for column in "ab")
+        elements = [self.number(column, k) for column in "ab"]
+        if self.counts_differing_bits:
+            return Fraction(elements[0] != elements[1])
         return prod((*elements, *(pattern_number(*s) for s in self.scales(k))), start=Fraction(1))
 
     def patterns(self, label: Name) -> list[Pattern]:

@@ -103,7 +103,7 @@ GROUPS = (
     ("product_bits", "dropped_bits"),
     ("product_limit", "product_infinity"),
     ("product_shift",),
-    ("integer_overflow", "intermediate_bits"),
+    ("integer_overflow", "intermediate_bits", "element_product"),
     ("nan_code",),
 )
 """Parameters that are varied together, because one may hide another."""

@@ -182,6 +182,7 @@ def _integer(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_c
         saturate=_settings(design).integer_overflow.value == "saturate",
         register=design.d_format.name,
         intermediate=_settings(design).intermediate_bits,
+        operation=_settings(design).element_product.value,
         **_some(_formats(design), "a_format", "b_format"),
     )
 

@@ -153,6 +153,7 @@ def decode(pattern: int, format: str) -> Number:
 
 
 INTEGERS = {
+    "uint1": (1, False),
     "int4": (4, True),
     "int8": (8, True),
     "uint8": (8, False),
