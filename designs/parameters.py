@@ -106,6 +106,7 @@ _SHOWN_FIRST = [
     "intermediate_bits",
     "element_product",
     "chain_terms",
+    "complex_part",
     "alignment",
     "sticky",
     "product_exponent",

@@ -365,6 +365,17 @@ class Normalises(StrEnum):
     """each is normalised and cut to fraction_bits below its own exponent"""
 
 
+class ComplexPart(StrEnum):
+    """Which part of a product of complex numbers the neighbouring elements of even and odd index are taken for."""
+
+    NONE = "none"
+    """they are elements of their own"""
+    REAL = "real"
+    """re*re - im*im: the product of odd index is negated"""
+    IMAGINARY = "imaginary"
+    """im*re + re*im: elements of a are exchanged"""
+
+
 class IntegerOverflow(StrEnum):
     """What an integer register does with a sum that does not fit."""
 

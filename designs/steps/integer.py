@@ -40,6 +40,11 @@ class IntegerStep(Step):
         ElementProduct.TIMES, ElementProduct, "product of two elements", "PTX ISA, mma with .b1: .and.popc, .xor.popc"
     )
 
+    @property
+    def multiplies_elements(self) -> bool:
+        """Whether its products are those of numbers."""
+        return self.element_product is ElementProduct.TIMES
+
     @classmethod
     def is_meant(cls, settings: Mapping[str, Any]) -> bool:
         """Return whether rho is a register."""
@@ -52,7 +57,7 @@ class IntegerStep(Step):
         A sum of two products that saturates is another number, and so is 1 where two bits differ, so nothing is stated
         of a step with these.
         """
-        if self.intermediate_bits is not None or self.element_product is not ElementProduct.TIMES:
+        if self.intermediate_bits is not None or not self.multiplies_elements:
             return frozenset()
         return stated(
             {

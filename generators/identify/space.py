@@ -81,7 +81,7 @@ _RANGES: Mapping[str, tuple[int | None, ...]] = {
 GROUPS = (
     ("L", "k_order"),
     ("summation", "first", "truncates", "normalises"),
-    ("summation", "chain_terms"),
+    ("summation", "chain_terms", "complex_part"),
     ("join", "grouping", "join_rounding"),
     ("grouping", "alignment", "small_c"),
     ("fraction_bits", "alignment"),

@@ -243,6 +243,7 @@ def _interleaved(design: Design, a: Patterns, b: Patterns, operands: Operands, n
         L=design.k if p.join.value == "ieee-once" else design.step.L,
         temporaries=1 if p.join.value == "ieee-once" else 2,
         pairs=p.chain_terms == 2,
+        part=p.complex_part.value,
         nan_code=nan_code,
         flushed_sign=p.flushed_sign.value,
         tininess=p.tininess.value,
