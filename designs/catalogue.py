@@ -42,7 +42,7 @@ _SHAPE = re.compile(f"m{_NUMBER}n{_NUMBER}k{_NUMBER}(?![0-9])|(?<![0-9]){_NUMBER
 _BLOCKS = re.compile(r"_\d+b(?=_)")
 _ROW_FIELDS = ("architecture", "family", "a", "b", "c", "d", "instructions", "source")
 _FAMILY_FIELDS = ("L_max", "evidence", "evidence_of", *(n for n in DEFINITIONS if n != "L"))
-_ROW_OPTIONAL = ("scale", "block", "k_multiple", *_FAMILY_FIELDS)
+_ROW_OPTIONAL = ("scale", "block", "k_multiple", "takes_c", *_FAMILY_FIELDS)
 _TABLES = ("architectures", "families", "unit")
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 
@@ -396,6 +396,13 @@ class _Table:
             raise self.fail(name, f"{held!r} is not an integer, 1 or more")
         return held
 
+    def truth(self, name: str) -> bool:
+        """Return a field that is true or false, and true where it is not given."""
+        held = self.fields.get(name, True)
+        if not isinstance(held, bool):
+            raise self.fail(name, f"{held!r} is not true or false")
+        return held
+
     def settings(self) -> dict[str, Any]:
         """Return the parameters that this table sets, and L_max."""
         found: dict[str, Any] = {"L_max": self.number("L_max")} if "L_max" in self.fields else {}
@@ -486,6 +493,7 @@ class _Table:
                 self.text("source"),
                 evidence=evidence,
                 k_multiple=self.number("k_multiple") if "k_multiple" in self.fields else None,
+                takes_c=self.truth("takes_c"),
             )
         except DesignError as error:
             name = {None: "instructions", "L": "L_max"}.get(error.field, error.field)
