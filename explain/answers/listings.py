@@ -660,6 +660,7 @@ class PartOf(Answer):
 
     where: Annotated[str, Means("rows and columns")]
     plan: Annotated[str, Means("the plan as it is spelled")]
+    elements: Annotated[int, Means("its elements")]
 
 
 class FarElement(Answer):
