@@ -55,7 +55,7 @@ def judge(
 ) -> int:
     """Say of a product that someone else computed which plan has its bits, or how far it is off.
 
-    exact: all bits are those of a plan; mixed: each row, column or tile has those of one; within: of none, and inside
+    exact: all bits are those of a plan; mixed: rectangles of it have those of one each; within: of none, and inside
     the proved bounds of all; outside: beyond every bound; indeterminate: none of these is known. The formats of a file
     that does not say them are those of the first plan that is named alone, or of --interface. Exit status 0: exact,
     mixed or within; with --require exact only exact; 1: not so; 3: indeterminate.
@@ -117,10 +117,14 @@ def _print(found: Judgement) -> None:
     say_wrapped(", ".join(found.exact) or found.rests_on, f"{found.verdict.value}: ")
     if found.exact:
         say_wrapped(found.rests_on, "  ")
-    for part in found.parts[:SHOWN]:
-        say(f"  {part.where}: {part.plan}")
     if len(found.parts) > SHOWN:
-        say(f"  and {len(found.parts) - SHOWN} more parts; --json shows all")
+        for plan in dict.fromkeys(x.plan for x in found.parts):
+            parts = [x for x in found.parts if x.plan == plan]
+            say(f"  {sum(x.elements for x in parts):,} elements in {len(parts)} parts: {plan}")
+        say("  --json shows the parts")
+    else:
+        for part in found.parts:
+            say(f"  {part.where}: {part.plan}")
     if (x := found.element) is not None:
         say(f"  [{x.row}, {x.column}] is {x.value:.9g} = {x.pattern}; exact {x.exact:.9g}, bound {x.bound:.6g}")
     for text in found.fits:

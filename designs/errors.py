@@ -36,6 +36,10 @@ class TargetUnavailable(MmaproofError):  # noqa: N818 - named for what happened
     """A target or service is not available. The text says what is missing and what to do. The exit status is 3."""
 
 
+class EmulationError(InputError, NotImplementedError):
+    """A product of another library cannot be computed on the design. The text says which, why, and what to do."""
+
+
 LONGEST_NAME = 100
 """Characters of a name that an error repeats."""
 

@@ -15,8 +15,8 @@ except ModuleNotFoundError as error:
         "mmaproof.torch needs PyTorch, which is not installed: pip install 'mmaproof[torch]'", name="torch"
     ) from error
 
+from mmaproof.designs.errors import EmulationError
 from mmaproof.torch.context import emulating
-from mmaproof.torch.dtypes import EmulationError
 from mmaproof.torch.operators import matmul
 
 __all__ = ["EmulationError", "emulating", "matmul"]

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import torch
 
-from mmaproof.torch.dtypes import EmulationError
+from mmaproof.designs.errors import EmulationError
 
 aten = torch.ops.aten
 

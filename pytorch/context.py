@@ -33,7 +33,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from mmaproof.designs.design import Design
-from mmaproof.designs.errors import DesignError
+from mmaproof.designs.errors import DesignError, EmulationError
 from mmaproof.gemm.programs import Plan
 from mmaproof.torch.aten import (
     COMPOSED,
@@ -45,7 +45,7 @@ from mmaproof.torch.aten import (
     refusal,
     refused_operators,
 )
-from mmaproof.torch.dtypes import Cast, EmulationError, dtype_of
+from mmaproof.torch.dtypes import Cast, dtype_of
 from mmaproof.torch.operators import run
 from mmaproof.torch.planned import Multiplier
 from mmaproof.torch.product import Recipe

@@ -12,14 +12,9 @@ import numpy as np
 import torch
 
 from mmaproof.designs.arrays import patterns_of
-from mmaproof.designs.errors import InputError
+from mmaproof.designs.errors import EmulationError
 from mmaproof.designs.formats import FORMATS, Format
 from mmaproof.designs.operands import Patterns
-
-
-class EmulationError(InputError, NotImplementedError):
-    """A product of tensors cannot be computed on the design. The text says which, why, and what to do."""
-
 
 _NAMED = {
     "fp64": torch.float64,

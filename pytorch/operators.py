@@ -13,9 +13,9 @@ from torch._C._functorch import TransformType, get_interpreter_stack
 from torch.autograd import forward_ad
 
 from mmaproof.designs.design import Design
-from mmaproof.designs.errors import DesignError
+from mmaproof.designs.errors import DesignError, EmulationError
 from mmaproof.gemm.programs import Plan
-from mmaproof.torch.dtypes import Cast, EmulationError, check_tensor, dtype_of
+from mmaproof.torch.dtypes import Cast, check_tensor, dtype_of
 from mmaproof.torch.planned import Multiplier
 from mmaproof.torch.product import Recipe, product, result_shape
 from mmaproof.torch.settings import cast_of, find, flag, named, promotion_of

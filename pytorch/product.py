@@ -9,12 +9,11 @@ import numpy as np
 import torch
 
 from mmaproof.designs.design import Design
-from mmaproof.designs.errors import DesignError
+from mmaproof.designs.errors import DesignError, EmulationError
 from mmaproof.designs.operands import Patterns
 from mmaproof.hardware_replay.emulation import matmul
 from mmaproof.torch.dtypes import (
     Cast,
-    EmulationError,
     cast_operand,
     check_tensor,
     describe,

@@ -9,10 +9,10 @@ import torch
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
-from mmaproof.designs.errors import DesignError
+from mmaproof.designs.errors import DesignError, EmulationError
 from mmaproof.gemm.programs import Plan, read_plan
 from mmaproof.gemm.programs.spelling import find_preset
-from mmaproof.torch.dtypes import HELD_AS_PATTERNS, Cast, EmulationError, dtype_of
+from mmaproof.torch.dtypes import HELD_AS_PATTERNS, Cast, dtype_of
 from mmaproof.torch.planned import Multiplier, Planned
 
 

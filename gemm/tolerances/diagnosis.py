@@ -215,11 +215,21 @@ def _missing_run(off: Floats, terms: Floats, failing: npt.NDArray[np.bool_]) -> 
     """Return the run of k whose sums are the nearest to what is missing; None where too few elements fail to tell."""
     if failing.sum() < LEAST_ROUNDED or terms.shape[1] < 2:
         return None
-    edges = np.unique([*range(0, terms.shape[1], -(-terms.shape[1] // MOST_EDGES)), terms.shape[1]])
-    before = np.concatenate([np.zeros_like(terms[:, :1]), terms.cumsum(axis=1)], axis=1)[:, edges]
+    step = -(-terms.shape[1] // MOST_EDGES)
+    before = np.concatenate([np.zeros_like(terms[:, :1]), terms.cumsum(axis=1)], axis=1)
+    run = _nearest_run(off, before, failing, np.arange(0, terms.shape[1] + step, step))
+    if step == 1:
+        return run
+    beside = np.arange(-step, step + 1)
+    return _nearest_run(off, before, failing, np.concatenate([run.start + beside, run.stop + beside]))
+
+
+def _nearest_run(off: Floats, before: Floats, failing: npt.NDArray[np.bool_], at: Rows) -> slice:
+    """Return the run between two of some places whose sums are the nearest, of the sums before each place."""
+    edges = np.unique(np.clip(at, 0, before.shape[1] - 1))
     distance = np.zeros((edges.size, edges.size))
     for i, j in np.argwhere(failing):
-        sums = before[i, :, j]
+        sums = before[i, edges, j]
         np.maximum(distance, np.abs(sums[None, :] - sums[:, None] + off[i, j]), out=distance)
     distance[np.tril_indices(edges.size)] = np.inf
     first, last = np.unravel_index(int(np.argmin(distance)), distance.shape)

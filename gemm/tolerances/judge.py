@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
-from itertools import groupby
 from math import ceil, comb
 from typing import Any
 
@@ -36,8 +35,7 @@ from mmaproof.gemm.tolerances.within import Truths, errors_of, is_within
 Column = npt.NDArray[Any]
 
 LEAST_PART = 8
-"""Elements of a row or column, and rows and columns of a tile, below which plans agree by chance."""
-TILES = (128, 64, 32, 16, LEAST_PART)
+"""Elements of a part, as a mean, that no other plan returns: with fewer, plans agree by chance."""
 AT_ONCE = 16
 """Dot products of rows whose bounds are computed as the diagonal of one product."""
 
@@ -48,7 +46,7 @@ class Verdict(StrEnum):
     EXACT = "exact"
     """all bits are those that a plan of the list returns"""
     MIXED = "mixed"
-    """each row, column or tile has the bits of a plan of the list, and no plan has all"""
+    """rows, columns or rectangles have the bits of a plan of the list each, and no plan has all"""
     WITHIN = "within"
     """not the bits of a plan of the list, and inside the proved bounds of all, or the bound that was given"""
     OUTSIDE = "outside"
@@ -63,6 +61,7 @@ class Part:
 
     where: str
     plan: str
+    elements: int
 
 
 @dataclass(frozen=True)
@@ -430,44 +429,61 @@ def _worst(
 
 
 def _parts(same: Mapping[str, Truths], chosen: Any) -> list[Part]:
-    """Return the rows, columns or tiles of which each has the bits of one plan; none if there are no such parts."""
-    m, n = next(iter(same.values())).shape
-    kinds: list[tuple[str, int, int]] = []
-    if n >= LEAST_PART:
-        kinds.append(("row", 1, n))
-    if m >= LEAST_PART and len(chosen) == chosen[-1] + 1:
-        kinds.append(("column", m, 1))
-        kinds += [("tile", x, x) for x in TILES if not m % x and not n % x and x < max(m, n)]
-    for kind, height, width in kinds:
-        found: list[tuple[int, int, str]] = []
-        for top in range(0, m, height):
-            for first in range(0, n, width):
-                at = np.s_[top : top + height, first : first + width]
-                plan = next((name for name, x in _by_count(same) if x[at].all()), None)
-                if plan is None:
-                    break
-                found.append((top, first, plan))
-            else:
-                continue
-            break
+    """Return the rectangles of which each has the bits of one plan; none if there are no such parts, or by chance only.
+
+    A plan returns ``LEAST_PART`` elements for each of its parts, as a mean, that none of the others returns.
+    """
+    names = sorted(same, key=lambda x: -int(same[x].sum()))
+    maps = np.stack([same[x] for x in names])
+    if not maps.any(axis=0).all():
+        return []
+    _, m, n = maps.shape
+    found: list[tuple[tuple[slice, slice], int]] = []
+    for rows in _bands(maps):
+        for columns, plan in _intervals(maps[:, rows].all(axis=1)):
+            found.append(((rows, columns), plan))
+            if LEAST_PART * len(found) > m * n:
+                return []
+    used = {plan for _, plan in found}
+    for plan in used:
+        alone = maps[plan] & ~np.logical_or.reduce([maps[x] for x in used if x != plan])
+        parts = [at for at, x in found if x == plan]
+        if sum(int(alone[at].sum()) for at in parts) < LEAST_PART * len(parts):
+            return []
+    return [Part(_place(at, (m, n), chosen), names[plan], maps[plan][at].size) for at, plan in found]
+
+
+def _bands(maps: Truths) -> Iterator[slice]:
+    """Yield rows that follow each other, as many as have a plan for each column of them."""
+    first, held = 0, maps[:, 0]
+    for row in range(1, maps.shape[1]):
+        joined = held & maps[:, row]
+        if joined.any(axis=0).all():
+            held = joined
         else:
-            return list(_named(kind, found, (height, width), chosen.tolist()))
-    return []
+            yield slice(first, row)
+            first, held = row, maps[:, row]
+    yield slice(first, maps.shape[1])
 
 
-def _named(
-    kind: str, found: Sequence[tuple[int, int, str]], size: tuple[int, int], chosen: Sequence[int]
-) -> Iterator[Part]:
-    """Yield parts with where they are; rows or columns that follow each other and are of one plan are one part."""
-    if kind == "tile":
-        for top, first, plan in found:
-            yield Part(f"rows {top}..{top + size[0] - 1}, columns {first}..{first + size[1] - 1}", plan)
-        return
-    places = [(chosen[top] if kind == "row" else first, plan) for top, first, plan in found]
-    for plan, run in groupby(places, key=lambda x: x[1]):
-        held = [x for x, _ in run]
-        yield Part(f"{kind} {held[0]}" if len(held) == 1 else f"{kind}s {held[0]}..{held[-1]}", plan)
+def _intervals(held: Truths) -> Iterator[tuple[slice, int]]:
+    """Yield columns that follow each other and a plan that has them all, the farthest first."""
+    n = held.shape[1]
+    reach = np.minimum.accumulate(np.where(held, n, np.arange(n))[:, ::-1], axis=1)[:, ::-1]
+    first = 0
+    while first < n:
+        plan = int(reach[:, first].argmax())
+        last = int(reach[plan, first])
+        yield slice(first, last), plan
+        first = last
 
 
-def _by_count(same: Mapping[str, Truths]) -> list[tuple[str, Truths]]:
-    return sorted(same.items(), key=lambda x: -int(x[1].sum()))
+def _place(at: tuple[slice, slice], shape: tuple[int, int], chosen: Any) -> str:
+    """Return the words for a part: its rows, its columns, or both where neither are all."""
+    numbers = chosen.tolist(), range(shape[1])
+    found = []
+    for kind, x, which, count in zip(("row", "column"), at, numbers, shape, strict=True):
+        first, last = which[x.start], which[x.stop - 1]
+        if x.stop - x.start < count:
+            found.append(f"{kind} {first}" if first == last else f"{kind}s {first}..{last}")
+    return ", ".join(found)

@@ -202,10 +202,14 @@ def moved_tiles(
         nearer = np.abs(values - held[after - 1]) < np.abs(values - held[after % held.size])
     sources = np.stack(np.unravel_index(order[(after - nearer) % held.size], exact.shape))
     places = np.stack([rows, columns])
-    distances, which, counts = np.unique(sources - places, axis=1, return_inverse=True, return_counts=True)
-    if not 1 <= counts.size <= SHOWN or counts.min() < LEAST_MOVED or not distances.any(axis=0).all():
+    distances, counts = np.unique(sources - places, axis=1, return_counts=True)
+    usual = np.argsort(-counts, kind="stable")[: SHOWN + 1]
+    distances = distances[:, usual[counts[usual] >= LEAST_MOVED]]
+    if not 1 <= distances.shape[1] <= SHOWN or not distances.any(axis=0).all():
         return
-    parts = [places[:, which.ravel() == i] for i in range(counts.size)]
+    which = _nearest_distance(values, exact, places, distances)
+    sources = places + distances[:, which]
+    parts = [places[:, which == i] for i in range(distances.shape[1])]
     texts = [f"{_box_of(x)} are {_box_of(x + y[:, None])}" for x, y in zip(parts, distances.T, strict=True)]
     come_from = {(int(i), int(j)): (int(x), int(y)) for (i, j), (x, y) in zip(places.T, sources.T, strict=True)}
 
@@ -216,6 +220,20 @@ def moved_tiles(
         return whole.part(top, left).d()[i.ravel(), j.ravel()].reshape(len(rows), len(columns))
 
     yield f"tiles at another place: {'; '.join(texts)} of the right result", bits
+
+
+def _nearest_distance(values: Floats, exact: Floats, places: Places, distances: Places) -> Places:
+    """Return which distance brings each place nearest to its value: another number may be nearer by chance."""
+    shape = np.array(exact.shape)[:, None]
+    off = []
+    for distance in distances.T:
+        at = places + distance[:, None]
+        is_in = ((at >= 0) & (at < shape)).all(axis=0)
+        with np.errstate(invalid="ignore", over="ignore"):
+            near = np.abs(exact[tuple(np.clip(at, 0, shape - 1))] - values)
+        off.append(np.where(is_in, np.nan_to_num(near, nan=np.inf), np.inf))
+    found: Places = np.argmin(off, axis=0)
+    return found
 
 
 def _box_of(places: Places) -> str:

@@ -33,17 +33,19 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("gemm/programs", "gemm/questions", "gemm/answers"),
     },
     "pytorch": {"designs", "gemm/programs", "hardware_replay"},
+    "triton_interpreter": {"designs", "gemm/programs", "hardware_replay"},
 }
-MAY_IMPORT["cli"] = set(MAY_IMPORT) - {"pytorch"}
+OF_LIBRARIES = {"pytorch", "triton_interpreter"}
+MAY_IMPORT["cli"] = set(MAY_IMPORT) - OF_LIBRARIES
 # The pages of the documentation are made from everything.
-MAY_IMPORT["pages"] = set(MAY_IMPORT) - {"pytorch"}
+MAY_IMPORT["pages"] = set(MAY_IMPORT) - OF_LIBRARIES
 # The package root holds the public API, which is everything but the command line; only the command line may
 # ask the root for anything (its version), because anywhere else that would be a circle.
-MAY_IMPORT[PACKAGE_ROOT] = set(MAY_IMPORT) - {"cli", "pages", "pytorch"}
+MAY_IMPORT[PACKAGE_ROOT] = set(MAY_IMPORT) - {"cli", "pages", *OF_LIBRARIES}
 MAY_IMPORT_ROOT = {"cli", "pages", PACKAGE_ROOT}
 
 # Folders whose sub-package has another name: a folder torch/ would hide the library from who runs in the repository.
-PACKAGE_NAMES = {"pytorch": "torch"}
+PACKAGE_NAMES = {"pytorch": "torch", "triton_interpreter": "triton"}
 FOLDERS = {name: folder for folder, name in PACKAGE_NAMES.items()}
 
 SOLVER_FOLDER = "smt/solving"

@@ -15,8 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE_ROOT = ROOT / "src" / "mmaproof"
 # checker/ is a distribution of its own.
 NOT_PACKAGED = {"checker", "tests", "notebooks", "benchmarks", "docs", "build", "dist"}
-# The only folder whose sub-package has another name: a folder torch/ would hide the library.
-PACKAGE_NAMES = {"pytorch": "torch"}
+# The only folders whose sub-packages have other names: a folder torch/ would hide the library.
+PACKAGE_NAMES = {"pytorch": "torch", "triton_interpreter": "triton"}
 DATA_SUFFIXES = {".c", ".cpp", ".csv", ".cu", ".json", ".npz", ".ptx", ".smt2", ".toml", ".txt"}
 
 

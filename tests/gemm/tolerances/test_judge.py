@@ -158,7 +158,36 @@ def test_the_parts_of_a_mixed_result_say_whose_they_are() -> None:
     columns = judge(corrupted("columns of the other plan"), A, B, C, plans=LIST).parts
     assert ("columns 5..8", names[1]) in [(x.where, x.plan) for x in columns]
     tiles = judge(corrupted("a tile of the other plan"), A, B, C, plans=LIST).parts
-    assert [x.plan for x in tiles] == [names[0], names[1], names[0], names[0]]
+    assert [(x.where, x.plan) for x in tiles] == [
+        ("rows 0..15, columns 0..15", names[0]),
+        ("rows 0..15, columns 16..31", names[1]),
+        ("rows 16..31", names[0]),
+    ]
+
+
+def test_edges_of_tiles_are_parts_where_other_plans_have_other_bits() -> None:
+    """Libraries multiply the last rows and columns with another kernel; columns of some rows are parts, too."""
+    edges = E.copy()
+    edges[:27, :29] = D[:27, :29]
+    names = [mmaproof.find_design(PLAN).name, mmaproof.read_plan(SPLIT).name]
+    found = judge(edges, A, B, C, plans=LIST, explain=False)
+    assert found.verdict == "mixed"
+    assert [(x.where, x.plan, x.elements) for x in found.parts] == [
+        ("rows 0..26, columns 0..28", names[0], 27 * 29),
+        ("rows 0..26, columns 29..31", names[1], 27 * 3),
+        ("rows 27..31", names[1], 5 * 32),
+    ]
+    sampled = judge(edges, A, B, C, plans=LIST, rows=24, seed=2, explain=False)
+    assert sampled.verdict == "mixed" and sum(x.elements for x in sampled.parts) == 24 * N
+
+
+def test_a_few_elements_of_another_plan_are_no_parts() -> None:
+    """Between two of them the plans agree by chance, so a part would rest on a single element."""
+    d = D.copy()
+    for at in np.argwhere(D != E)[[5, 200, -7]]:
+        d[tuple(at)] = E[tuple(at)]
+    found = judge(d, A, B, C, plans=LIST, explain=False)
+    assert found.verdict == "within", found
 
 
 def test_a_result_of_one_plan_alone_is_within_the_bound_of_another_alone() -> None:

@@ -1,0 +1,22 @@
+"""Kernels of Triton on a design or a plan: ``mmaproof.triton.emulating`` (docs/triton.md).
+
+Needs Triton and its interpreter: set ``TRITON_INTERPRET=1`` before kernels are defined.
+"""
+
+from __future__ import annotations
+
+try:
+    import triton as _triton
+except ModuleNotFoundError as error:
+    if error.name != "triton":
+        raise
+    raise ModuleNotFoundError(
+        "mmaproof.triton needs Triton, which is not installed: pip install triton torch", name="triton"
+    ) from error
+
+from mmaproof.designs.errors import EmulationError
+from mmaproof.triton.context import emulating
+
+__all__ = ["EmulationError", "emulating"]
+
+del _triton
