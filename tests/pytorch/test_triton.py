@@ -1,9 +1,5 @@
 """Kernels of Triton's interpreter in the context: bits of units and plans, and refusals of everything else."""
 
-import os
-
-os.environ["TRITON_INTERPRET"] = "1"  # before Triton is imported
-
 import numpy as np
 import pytest
 from support.extras import PYTORCH
