@@ -287,7 +287,6 @@ def _model(
     design: Design, form: ExportFormat, output: Path, drawn: tuple[int | None, int | None, int]
 ) -> tuple[Callable[..., Answer], str]:
     """Write a design as a program; return likewise."""
-    from mmaproof.designs.files import write_atomically
     from mmaproof.explain.answers.listings import ExportedModel
     from mmaproof.generators.formats.verilog import write_texts
     from mmaproof.generators.models.c_model import c_files
