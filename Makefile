@@ -6,6 +6,9 @@ PYTHON ?=
 # Handed to pytest: make test PYTEST_ARGS="-k formats"
 PYTEST_ARGS ?=
 
+# Each process of the tests gets one half of the files, then takes from what others have left. So most fixtures of a file are
+# made once.
+BESIDE := -n auto --dist worksteal
 VENV := .venv
 # PyTorch takes 5 GB with its CUDA libraries, so it has an environment of its own.
 TORCH_VENV := .venv-torch
@@ -38,16 +41,16 @@ demo: $(INSTALLED) ## show a difference between two GPU generations, proved and 
 	@$(BIN)/mmaproof demo
 
 test: $(INSTALLED_DEV) ## run the tests of every change: minutes (PYTEST_ARGS="..." is passed on)
-	$(BIN)/pytest -n auto $(PYTEST_ARGS)
+	$(BIN)/pytest $(BESIDE) $(PYTEST_ARGS)
 
 test-all: $(INSTALLED_DEV) ## run what a merge needs: whole catalogue, long proofs, notebooks: minutes
-	$(BIN)/pytest -n auto --all $(PYTEST_ARGS)
+	$(BIN)/pytest $(BESIDE) --all $(PYTEST_ARGS)
 
 test-slow: $(INSTALLED_DEV) ## run every test: hours
-	$(BIN)/pytest -n auto --slow $(PYTEST_ARGS)
+	$(BIN)/pytest $(BESIDE) --slow $(PYTEST_ARGS)
 
 test-torch: $(INSTALLED_TORCH) ## run the tests of mmaproof.torch and its notebook; installs PyTorch into .venv-torch (5 GB)
-	$(TORCH_VENV)/bin/pytest -n auto --all tests/pytorch $(TORCH_NOTEBOOK) $(PYTEST_ARGS)
+	$(TORCH_VENV)/bin/pytest $(BESIDE) --all tests/pytorch $(TORCH_NOTEBOOK) $(PYTEST_ARGS)
 
 lint: $(INSTALLED_DEV) ## check format and lint rules
 	$(BIN)/ruff format --check .

@@ -31,17 +31,29 @@ class OperandOptions:
 
     a: Annotated[str, option("--a LIST", f"Elements of a, {_PATTERNS}")]
     b: Annotated[str, option("--b LIST", "Elements of b, likewise.")]
-    c: Annotated[str, option("--c NUMBER", "The accumulator.")]
+    c: Annotated[str | None, option("--c NUMBER", "The accumulator, of a unit that has one.")] = None
     scale_a: Annotated[str | None, option("--scale-a LIST", "Scales of the blocks of a, if it has any.")] = None
     scale_b: Annotated[str | None, option("--scale-b LIST", "Those of b.")] = None
 
-    def of(self, design: Design, k: int | None = None, metadata: str | None = None) -> Operands:
+    def of(self, design: Design, k: int | None = None, metadata: str | None = None, takes_c: bool = True) -> Operands:
         """Return the operands of length ``k`` (default K of the design) for a design; see ``parse_operands``.
 
-        With ``metadata``, b has twice as many elements, of which they select half.
+        With ``metadata``, b has twice as many elements, of which they select half. A unit that ``takes_c`` needs one,
+        and another unit has only that which adds nothing.
         """
+        from mmaproof.designs.errors import OperandError
+
         b = self.b if metadata is None else _selected(design, self.b, metadata)
-        return parse_operands(design, self.a, b, self.c, k, self.scale_a, self.scale_b)
+        takes_c = takes_c and design.takes_c
+        if self.c is None and takes_c:
+            raise OperandError(
+                f"c is missing: add --c with a number or pattern of {design.c_format.name}, the accumulator"
+            )
+        c = design.c_format.hex(design.neutral_c if design.step.is_parametric else 0) if self.c is None else self.c
+        found = parse_operands(design, self.a, b, c, k, self.scale_a, self.scale_b)
+        if not takes_c and design.step.is_parametric and found.c != design.neutral_c:
+            raise OperandError(f"{design.name} has no c: leave --c out")
+        return found
 
 
 def _selected(design: Design, b: str, metadata: str) -> str:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from mmaproof.explain.answers.parts import Bundle, NoBundle
     from mmaproof.generators.vectors import Vector
     from mmaproof.properties.property import QuestionVerdict
-    from mmaproof.properties.question import Question
 
 
 BundleFolder = Annotated[
@@ -71,8 +70,7 @@ def bundled(
         complain(f"note: {folder} is not written: a bundle is of a proved answer")
         return status, None
     try:
-        # lemmas that prove a special case are those of the whole question, which is asked by itself where they fail
-        asked = {what: _whole(x.question) for what, x in answers.items()}
+        asked = {what: x.question for what, x in answers.items()}
         keys = {what: question.key or what for what, question in asked.items()}
         proved = {keys[what]: what for what, x in answers.items() if x.status is Status.PROVED}
         if not proved:
@@ -87,7 +85,7 @@ def bundled(
                     "where": [str(p) for p in asked[what].where],
                     "designs": [{**d.record(), "evidence": str(d.evidence.row)} for d in designs],
                 },
-                answers[what].theorem if asked[what] is answers[what].question else None,
+                answers[what].theorem,
             )
             for what in proved.values()
         ]
@@ -99,12 +97,6 @@ def bundled(
         return Exit.UNKNOWN, NoBundle(refused=str(problem))
     folders = [str(x) for x in done.folders]
     return status, Bundle.taken(done, folder=str(folder), folders=folders, bytes=done.size)
-
-
-def _whole(question: Question) -> Question:
-    from mmaproof.properties.library.special_case import SpecialCase
-
-    return question.general if isinstance(question, SpecialCase) else question
 
 
 def say_bundle(bundle: Any) -> None:

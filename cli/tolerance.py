@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
+from math import frexp, isfinite
 from typing import TYPE_CHECKING, Annotated, Any
 
 from rich.table import Table
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mmaproof.explain.answers.listings import ToleranceAnswer
-    from mmaproof.gemm.tolerances.data import DataDifference, DataTolerance
+    from mmaproof.gemm.tolerances.data import DataDifference, DataLimits, DataTolerance
     from mmaproof.gemm.tolerances.sharpness import Caught
     from mmaproof.gemm.tolerances.statistical import Quantile
     from mmaproof.gemm.tolerances.tolerance import Tolerance, TwoNumbers
@@ -211,7 +211,7 @@ def _of_data(found: Tolerance, x: DataTolerance) -> str:
 
     proved, own = "nothing is proved", ""
     if x.atol is not None and x.elements is not None:
-        proved = f"atol = {up_to_digits(x.atol):g} is proved for {_limits(x)}"
+        proved = f"atol = {up_to_digits(x.atol):g} is proved for {_within([x.limits])}"
         own = f"  # allows at most {up_to_digits(x.elements):g} on such data: it knows the operands"
     return f"{proved}; {_measured('errors', x)}; test: {_assertion(found)}{own}"
 
@@ -222,14 +222,22 @@ def _differing(first: Tolerance, second: Tolerance, x: DataDifference) -> str:
 
     proved = "nothing is proved"
     if x.most is not None:
-        proved = f"at most {up_to_digits(x.most):g} is proved for {_limits(x)}"
+        proved = f"at most {up_to_digits(x.most):g} is proved for {_within(x.limits)}"
     names = f"{first.plan.name} and {second.plan.name} differ: {proved}"
     return f"{names}; {_measured('differences', x)}; {100 * x.equal:.3g} % are equal"
 
 
-def _limits(x: DataTolerance | DataDifference) -> str:
-    limits = [f"|a| <= {x.a:g}", f"|b| <= {x.b:g}", *([] if x.sums is None else [f"|sums so far| <= {x.sums:g}"])]
-    return ", ".join(limits)
+def _within(limits: Sequence[DataLimits]) -> str:
+    """Return the limits of data, each once."""
+    said = {}
+    for x in limits:
+        said |= {f"|a| <= {x.a:g}": None, f"|b| <= {x.b:g}": None}
+        if x.sums is not None:
+            said[f"|sums so far| <= {x.sums:g}"] = None
+        if x.rests is not None:
+            unit = f"2^{frexp(x.rests.unit)[1] - 1}"
+            said[f"bits of products below {unit} that add up to at most {x.rests.most:g}"] = None
+    return ", ".join(said)
 
 
 def _measured(what: str, x: DataTolerance | DataDifference) -> str:
@@ -303,14 +311,24 @@ def _data_answer(found: Tolerance, x: DataTolerance) -> Any:
     from mmaproof.explain.answers.listings import OfData
 
     numbers = {name: _finite(getattr(x, name)) for name in ("atol", "elements", "largest")}
-    return OfData.taken(x, **numbers, quantile=_statistical(x.quantile), pytest=_assertion(found))
+    limits = _limits_answer([x.limits])
+    return OfData.taken(x, **limits, **numbers, quantile=_statistical(x.quantile), pytest=_assertion(found))
 
 
 def _difference_answer(other: Tolerance, x: DataDifference) -> Any:
     from mmaproof.explain.answers.listings import DifferenceOfData
 
     numbers = {name: _finite(getattr(x, name)) for name in ("most", "largest")}
-    return DifferenceOfData.taken(x, plan=other.plan.name, **numbers, quantile=_statistical(x.quantile))
+    named = _limits_answer(x.limits) | numbers
+    return DifferenceOfData.taken(x, plan=other.plan.name, **named, quantile=_statistical(x.quantile))
+
+
+def _limits_answer(limits: Sequence[DataLimits]) -> dict[str, Any]:
+    from mmaproof.explain.answers.listings import Rests
+
+    sums = next((x.sums for x in limits if x.sums is not None), None)
+    rests = {x.rests: Rests.taken(x.rests) for x in limits if x.rests is not None}
+    return {"a": limits[0].a, "b": limits[0].b, "sums": sums, "rests": list(rests.values())}
 
 
 def _caught_answer(x: Caught, distribution: str) -> Any:

@@ -42,7 +42,7 @@ _SHAPE = re.compile(f"m{_NUMBER}n{_NUMBER}k{_NUMBER}(?![0-9])|(?<![0-9]){_NUMBER
 _BLOCKS = re.compile(r"_\d+b(?=_)")
 _ROW_FIELDS = ("architecture", "family", "a", "b", "c", "d", "instructions", "source")
 _FAMILY_FIELDS = ("L_max", "evidence", "evidence_of", *(n for n in DEFINITIONS if n != "L"))
-_ROW_OPTIONAL = ("scale", "block", "k_multiple", *_FAMILY_FIELDS)
+_ROW_OPTIONAL = ("scale", "block", "k_multiple", "takes_c", *_FAMILY_FIELDS)
 _TABLES = ("architectures", "families", "unit")
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 
@@ -51,13 +51,15 @@ _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 class Architecture:
     """A generation of units: its short name, its published title, and its compilation targets.
 
-    ``assumed_like`` is the architecture whose rows are taken over because no source describes this one.
+    ``assumed_like`` is the architecture whose rows are taken over because no source describes this one, but for those
+    of instructions that begin with a text of ``lacks``, which this one does not have.
     """
 
     name: str
     title: str
     targets: tuple[str, ...]
     assumed_like: str | None = None
+    lacks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -319,11 +321,12 @@ class _Table:
 
     def architecture(self) -> Architecture:
         """Return the architecture that this table describes."""
-        self.check_fields(("title", "targets"), ("assumed_like",))
+        self.check_fields(("title", "targets"), ("assumed_like", "lacks"))
         if not _NAME.fullmatch(self.name):
             raise CatalogueError(f"{self.path}: {self.where}: a name is of letters, digits, '_', '.' and '-'")
         like = self.text("assumed_like") if "assumed_like" in self.fields else None
-        return Architecture(self.name, self.text("title"), tuple(self.texts("targets")), like)
+        lacks = tuple(self.texts("lacks")) if "lacks" in self.fields else ()
+        return Architecture(self.name, self.text("title"), tuple(self.texts("targets")), like, lacks)
 
     def assumed_designs(self, architectures: dict[str, Architecture], designs: list[Design]) -> Iterator[Design]:
         """Yield the designs that this architecture takes over from the one that it is assumed to be like, if any."""
@@ -333,7 +336,11 @@ class _Table:
         described = [x.name for x in architectures.values() if x.assumed_like is None]
         if like not in described:
             raise self.fail("assumed_like", f"{like!r} is not an architecture with rows: one of {', '.join(described)}")
-        for design in (x for x in designs if x.architecture == like):
+        lacks = architectures[self.name].lacks
+        taken = [x for x in designs if x.architecture == like]
+        if unknown := [x for x in lacks if not any(y.instruction.startswith(x) for y in taken)]:
+            raise self.fail("lacks", f"{like} has no instruction {unknown[0]}...")
+        for design in (x for x in taken if not x.instruction.startswith(lacks)):
             row = f"{self.name}/{design.evidence.row.partition('/')[2]}"
             evidence = RowEvidence(row, Evidence(Level.ASSUMED, ""), like=like)
             source = f"assumed, described by no source: as {design.base_name} ({design.source})"
@@ -387,6 +394,13 @@ class _Table:
         held = self.fields.get(name)
         if not isinstance(held, int) or isinstance(held, bool) or held < 1:
             raise self.fail(name, f"{held!r} is not an integer, 1 or more")
+        return held
+
+    def truth(self, name: str) -> bool:
+        """Return a field that is true or false, and true where it is not given."""
+        held = self.fields.get(name, True)
+        if not isinstance(held, bool):
+            raise self.fail(name, f"{held!r} is not true or false")
         return held
 
     def settings(self) -> dict[str, Any]:
@@ -479,6 +493,7 @@ class _Table:
                 self.text("source"),
                 evidence=evidence,
                 k_multiple=self.number("k_multiple") if "k_multiple" in self.fields else None,
+                takes_c=self.truth("takes_c"),
             )
         except DesignError as error:
             name = {None: "instructions", "L": "L_max"}.get(error.field, error.field)

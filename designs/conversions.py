@@ -158,6 +158,8 @@ RHO: dict[str, Conversion] = _Conversions(
         ),
         **_each_rounding("fp64"),
         **_each_rounding("e5m2"),
+        **_each_rounding("tf32"),
+        **{x: y for fmt in ("e4m3b3", "e4m3b7", "e4m3b11", "e4m3b15") for x, y in _each_rounding(fmt).items()},
         "int32": Conversion(Rounding.RZ, FORMATS["int32"], 31),
         "uint32": Conversion(Rounding.RZ, FORMATS["uint32"], 32),
         "int16": Conversion(Rounding.RZ, FORMATS["int16"], 15),
@@ -166,9 +168,9 @@ RHO: dict[str, Conversion] = _Conversions(
 )
 """Conversions by name. Published units use rz, rne and rto, and on Arm whichever the control register chooses.
 
-A sum is rounded once to fp64, fp32, bf16, fp16 or e5m2. ``rz-bf16-of-rne-fp32`` is two roundings.
+A sum is rounded once to fp64, fp32, tf32, bf16, fp16, e5m2 or an e4m3 with infinities (e4m3b7): any format of elements
+that has infinities. ``rz-bf16-of-rne-fp32`` is two roundings.
 
 ``int32``, ``uint32``, ``int16`` and ``int64``, and integers of any other width, are the registers of integer units. The
-parameter ``integer_overflow``
-decides what their overflow gives.
+parameter ``integer_overflow`` decides what their overflow gives.
 """

@@ -131,6 +131,8 @@ class Design:
     k_multiple: int | None = None
     """elements in multiples of which one instruction is configured to a K below ``k``, so that nothing is multiplied
     beyond them; None for an instruction of one K, which +0 elements fill up"""
+    takes_c: bool = field(default=True, compare=False)
+    """whether the instruction has an operand c; without one, c is an addition beside it, and -0 adds nothing"""
 
     def __post_init__(self) -> None:
         for name, problem in self._misfits():
@@ -237,6 +239,11 @@ class Design:
     def conditions(self) -> tuple[str, ...]:
         """When a unit computes this, in words, if not always: so does all that is proved of it hold then."""
         return self.step.conditions if isinstance(self.step, NetlistStep) else ()
+
+    @property
+    def neutral_c(self) -> int:
+        """The pattern of c that adds nothing to a sum: -0, and of an integer 0."""
+        return 0 if self.c_format.is_integer else 1 << self.c_format.sign_position
 
     @property
     def adds_c_last(self) -> bool:

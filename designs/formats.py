@@ -423,6 +423,7 @@ FORMATS: dict[str, Format] = _Formats(
         Format("int8", "s8", "int8", 0, 7, _INTEGER, "two's complement"),
         Format("uint8", "u8", "uint8", 0, 8, _INTEGER, "unsigned", signed=False),
         Format("int4", "s4", "int4", 0, 3, _INTEGER, "two's complement"),
+        Format("uint1", "b1", None, 0, 1, _INTEGER, "PTX ISA, .b1", signed=False),
     )
 )
 

@@ -365,6 +365,17 @@ class Normalises(StrEnum):
     """each is normalised and cut to fraction_bits below its own exponent"""
 
 
+class ComplexPart(StrEnum):
+    """Which part of a product of complex numbers the neighbouring elements of even and odd index are taken for."""
+
+    NONE = "none"
+    """they are elements of their own"""
+    REAL = "real"
+    """re*re - im*im: the product of odd index is negated"""
+    IMAGINARY = "imaginary"
+    """im*re + re*im: elements of a are exchanged"""
+
+
 class IntegerOverflow(StrEnum):
     """What an integer register does with a sum that does not fit."""
 
@@ -372,6 +383,15 @@ class IntegerOverflow(StrEnum):
     """it keeps the low bits of the sum"""
     SATURATE = "saturate"
     """it holds the nearest integer that fits, once for each step"""
+
+
+class ElementProduct(StrEnum):
+    """How an integer unit multiplies an element of a by one of b."""
+
+    TIMES = "times"
+    """as numbers; of two bits that is their conjunction"""
+    XOR = "xor"
+    """1 where two bits differ, 0 where they do not"""
 
 
 class Overflow(StrEnum):

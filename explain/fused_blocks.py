@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.formats import Format
-from mmaproof.designs.readings import First, IntegerOverflow, Normalises, Truncates, ZeroProductSign
+from mmaproof.designs.readings import ComplexPart, First, IntegerOverflow, Normalises, Truncates, ZeroProductSign
 from mmaproof.designs.steps import IntegerStep, InterleavedStep, PairwiseStep, SequentialStep
 from mmaproof.explain import words
 from mmaproof.explain.blocks import Block, Entry, Row, RowKind
@@ -290,8 +290,9 @@ def _rounding_note(step: Step, whole: Fraction | None, result: Pattern) -> str:
 
 def interleaved_block(step: Step, of: InterleavedStep) -> Block:
     """Return the block of two chains of fused multiply-adds: one line for each that changes its sum."""
+    parts = "" if of.complex_part is ComplexPart.NONE else f"{of.complex_part} part of complex products: "
     heading = (
-        f"even and odd products in two chains from +0, each fused multiply-add is rounded by {of.rho}; "
+        f"{parts}even and odd products in two chains from +0, each fused multiply-add is rounded by {of.rho}; "
         f"both sums are added, then c{words.flushing(of.subnormals)}"
     )
     fmt, results = step.design.d_format, [word.data for _, word in step.signals.rounded]
@@ -376,13 +377,15 @@ def integer_block(step: Step, of: IntegerStep) -> Block:
     """Return the block of an integer step: products, c, their exact sum, and what the register holds of it."""
     fmt = step.design.d_format
     terms = step.products | {step.accumulator_name: pattern_number(*step.accumulator)}
+    sign = " ^ " if step.counts_differing_bits else " * "
     entries = (
-        Entry(str(label), " * ".join(f.hex(x) for f, x in step.patterns(label)), f"{value.numerator:+d}")
+        Entry(str(label), sign.join(f.hex(x) for f, x in step.patterns(label)), f"{value.numerator:+d}")
         for label, value in terms.items()
         if value
     )
     zeros = names([label for label, value in terms.items() if not value])
-    heading, pairs = "integer products and c, added exactly", dict[str, Fraction]()
+    added_up = "bits that differ" if step.counts_differing_bits else "integer products"
+    heading, pairs = f"{added_up} and c, added exactly", dict[str, Fraction]()
     if of.intermediate_bits is not None:
         heading = f"integer products, each two added in {of.intermediate_bits} bits that saturate, then c"
         pairs = dict(_pairs(list(step.products.items()), of.intermediate_bits))

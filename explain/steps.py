@@ -12,7 +12,7 @@ from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import Format
-from mmaproof.designs.readings import ProductInfinity
+from mmaproof.designs.readings import ComplexPart, ElementProduct, ProductInfinity
 from mmaproof.designs.steps import FusedStep, IntegerStep, InterleavedStep, LanesStep, PairwiseStep, SequentialStep
 from mmaproof.explain.values import (
     pattern_number,
@@ -324,15 +324,39 @@ class Step:
         """Return everything that product ``k`` is made of."""
         return [self.element("a", k), self.element("b", k), *self.scales(k)]
 
+    @property
+    def counts_differing_bits(self) -> bool:
+        """Whether a product of two elements is 1 where they differ, and not what they are as numbers."""
+        step = self.design.step
+        return isinstance(step, IntegerStep) and step.element_product is ElementProduct.XOR
+
+    def _factors(self, k: int) -> tuple[int, int]:
+        """Return the k of both elements of a product: of an imaginary part, those of the other element of a pair."""
+        if self._part is not ComplexPart.IMAGINARY:
+            return k, k
+        return self.ks[self.ks.index(k) ^ 1], k
+
+    def _sign(self, k: int) -> int:
+        """Return -1 for a product that is subtracted: of a real part, that of two imaginary parts."""
+        return -1 if self._part is ComplexPart.REAL and self.ks.index(k) % 2 else 1
+
+    @property
+    def _part(self) -> ComplexPart:
+        step = self.design.step
+        return step.complex_part if isinstance(step, InterleavedStep) else ComplexPart.NONE
+
     def _product(self, k: int) -> Fraction:
-        elements = (self.number(column, k) for column in "ab")
+        (of_a, of_b), sign = self._factors(k), self._sign(k)
+        elements = [sign * self.number("a", of_a), self.number("b", of_b)]
+        if self.counts_differing_bits:
+            return Fraction(elements[0] != elements[1])
         return prod((*elements, *(pattern_number(*s) for s in self.scales(k))), start=Fraction(1))
 
     def patterns(self, label: Name) -> list[Pattern]:
         """Return the patterns behind a term: those of a and b, the scales of a group, or the accumulator."""
         match label:
             case Product(k) | Part(k, "h", "h"):
-                return [self.element(x, k) for x in "ab"]
+                return [self.element(x, of) for x, of in zip("ab", self._factors(k), strict=True)]
             case Group(ks):
                 return self.scales(ks[0])
             case Addend.C | Running.ACC:
@@ -362,12 +386,17 @@ class Step:
         return limit
 
     def _special_product(self, k: int) -> str:
-        elements = [unpacked(*self.element(x, k), flushes=self.flushes(x)) for x in "ab"]
+        factors = zip("ab", self._factors(k), strict=True)
+        elements = [unpacked(*self.element(x, of), flushes=self.flushes(x)) for x, of in factors]
         scales = [unpacked(*s) for s in self.scales(k)]
         infinite = any(x.infinite.data for x in elements)
         if any(x.nan.data for x in (*elements, *scales)) or (infinite and any(x.zero.data for x in elements)):
             return "NaN"
-        return "+-"[elements[0].negative.data ^ elements[1].negative.data] + "infinity" if infinite else ""
+        return (
+            "+-"[elements[0].negative.data ^ elements[1].negative.data ^ (self._sign(k) < 0)] + "infinity"
+            if infinite
+            else ""
+        )
 
     def _beyond(self, k: int) -> str:
         """Say that a product of finite elements counts as infinite, where it does."""

@@ -294,7 +294,7 @@ def _asked_in_turn(
     """Ask about each pair that none of ``operands`` separates, as what is found joins them.
 
     Return what is known of those that are left, by number. A design that is proved equal to the row's takes its place
-    where it has more in common with the other one: a reading of two points is asked about one of them at a time.
+    where it has more in common with the other one: a reading of several points is asked about one of them at a time.
     """
     ends = Until(worked() + task.limits.seconds)
     known: dict[tuple[Design, Design, bool], OpenValue] = {}
@@ -309,7 +309,7 @@ def _asked_in_turn(
         if key not in known:
             asked = pair
             if pair.first == task.design and not pair.nan_codes:
-                asked = replace(pair, first=min(equal, key=lambda x: len(differing_parameters(x, pair.second))))
+                asked = _in_steps(task, pair, equal, ends)
             answer = _asked(task, asked, ends)
             if isinstance(answer, Operands):
                 operands.append(answer)
@@ -319,6 +319,26 @@ def _asked_in_turn(
                 equal.append(pair.second)
         left[i] = known[key]
     return left
+
+
+def _in_steps(task: Task, pair: _Pair, equal: list[Design], ends: Until) -> _Pair:
+    """Return the pair with the design of ``equal`` that has most in common with the second one as the first.
+
+    Where they differ in several parameters, each is asked about by itself, and what is proved equal joins ``equal``.
+    """
+    first = min(equal, key=lambda x: len(differing_parameters(x, pair.second)))
+    for name in sorted(differing_parameters(first, pair.second)):
+        if len(differing_parameters(first, pair.second)) == 1:
+            break
+        try:
+            between = first.change(**{name: pair.second.settings[name]})
+        except (DesignError, KeyError):  # the value needs another one, or is none of the second's
+            continue
+        answer = _asked(task, replace(pair, first=first, second=between), ends)
+        if isinstance(answer, OpenValue) and answer.same:
+            equal.append(between)
+            first = between
+    return replace(pair, first=first)
 
 
 def _asked(task: Task, pair: _Pair, ends: Until) -> Operands | OpenValue:

@@ -167,6 +167,10 @@ class Question(Keyed, ABC):
         """Return other questions, whose claims together imply this one. By default there are none."""
         return ()
 
+    def special_case(self) -> SpecialCase | None:
+        """Return a case of the question in which its violations show best. By default there is none."""
+        return None
+
     def lemmas(self) -> Sequence[Lemma]:
         """Return lemmas that together imply the claim wherever the preconditions hold. By default there are none."""
         return ()
@@ -256,6 +260,17 @@ class OtherQuestion:
     name: str
     question: Question
     design: Design
+
+
+@dataclass(frozen=True, slots=True)
+class SpecialCase:
+    """A question about special operands that are made from any: ``taken`` makes them.
+
+    Taken from a witness of it, they are a witness of the whole question. It proves nothing.
+    """
+
+    question: Question
+    taken: Callable[[Operands], Operands]
 
 
 def operand_words(columns: Sequence[Sequence[Word[D]]]) -> OperandWords[D]:

@@ -597,7 +597,8 @@ def _in_words(latency: Mapping[str, int]) -> str:
     """Return how many registers the paths of inputs have; elements that follow each other are taken together."""
     numbers = set(latency.values())
     if len(numbers) <= 1:
-        return f"every path from an operand to d has {next(iter(numbers), 0)} registers"
+        number = next(iter(numbers), 0)
+        return f"every path from an operand to d has {number} register{'' if number == 1 else 's'}"
     texts = [f"{name} {number}" for name, number in latency.items()]
     return f"registers on every path to d: {', '.join(texts)}"
 

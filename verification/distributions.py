@@ -118,7 +118,7 @@ def edge_patterns(fmt: Format) -> list[int]:
     """Return the positive patterns at boundaries of a format, with zero, infinity and NaNs."""
     if fmt.is_integer:
         top = 1 << (fmt.bits - 1)
-        return sorted({0, 1, 2, top - 1, top, top + 1, 2 * top - 2, 2 * top - 1})
+        return sorted(x for x in {0, 1, 2, top - 1, top, top + 1, 2 * top - 2, 2 * top - 1} if x < 2 * top)
     if not fmt.fraction_bits:
         return [0, 1, fmt.bias - 1, fmt.bias, fmt.bias + 1, fmt.max_finite - 1, fmt.max_finite, fmt.max_finite + 1]
     low = fmt.ignored_bits

@@ -75,6 +75,8 @@ LEMMAS_ALONE = 0.5
 takes about a tenth of this."""
 LEAST_SIMPLIFICATION = 1.0
 """Seconds for which a witness is simplified even where the time limit has passed."""
+SPECIAL_ROWS = 4096
+"""Operand sets of a special case that are tried before any others."""
 FIRST_CUBES, CUBE_AT_ONCE = 6, 0.5
 """Cubes that are asked about before the proof, and seconds for each of them."""
 CUBE_SECONDS = 3.0
@@ -326,6 +328,18 @@ def proof_store(case: Case) -> QuestionVerdict | None:
     )
 
 
+def special_search(case: Case) -> QuestionVerdict | None:
+    """Look for a witness among few random operands of a special case, in which violations show best."""
+    special, budget = case.question.special_case(), case.means.budget
+    if special is None or budget is None:
+        return None
+    few = Budget(min(budget.rows, SPECIAL_ROWS), min(budget.seconds, case.limits.seconds / 4))
+    found = search(special.question, case.design, seed=case.means.seed, budget=few)
+    case.limits = case.limits.after(found.seconds, "the search")
+    by = f"search of a special case (seed {found.seed}, {found.rows} operand sets tried, {found.seconds:.2f} s)"
+    return case.refuted([special.taken(x) for x in found.witnesses], by) if found.witnesses else None
+
+
 def random_search(case: Case) -> QuestionVerdict | None:
     """Look for a witness among random operands, for at most half of the time."""
     budget = case.means.budget
@@ -418,6 +432,21 @@ def other_questions(case: Case) -> QuestionVerdict | None:
             case.tried += lemmas
             return None
     return case.implied(lemmas, case.limits) if lemmas else None
+
+
+def special_case(case: Case) -> QuestionVerdict | None:
+    """Ask about a special case, for half of the time: a witness of it refutes the question. A proof says nothing."""
+    special = case.question.special_case()
+    if special is None:
+        return None
+    share = replace(case.limits, seconds=case.limits.seconds / 2)
+    other = Case(special.question, case.design, replace(case.means, limits=share), worked(), share, outer=case)
+    found = first_verdict(other)
+    case.limits = case.limits.after(found.seconds, "a special case")
+    if found.witness is None:
+        return None
+    origin = f"{found.origin}, of a special case"
+    return replace(case.refuted([special.taken(found.witness)], origin), solver=found.solver)
 
 
 def one_moment(case: Case) -> QuestionVerdict | None:
@@ -585,6 +614,7 @@ STRATEGIES: tuple[Strategy, ...] = (
     identical_arithmetic,
     witness_store,
     proof_store,
+    special_search,
     random_search,
     extremes,
     adders,
@@ -592,6 +622,7 @@ STRATEGIES: tuple[Strategy, ...] = (
     alignment,
     own_lemmas,
     other_questions,
+    special_case,
     one_moment,
     single_product,
     first_cubes,

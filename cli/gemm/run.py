@@ -47,7 +47,7 @@ def run(
         require_no_unit(algorithm, unit)
     plan = find_plan(algorithm, unit)
     scales = given.scale_a, given.scale_b
-    texts = given.a, given.b, given.c, *(x or "" for x in (*scales, factors))
+    texts = given.a, given.b, given.c or "", *(x or "" for x in (*scales, factors))
     if not named and (scales != (None, None) or factors is not None):
         raise InputError(f"--scale-a, --scale-b and --factors are operands of plans, and {algorithm} is an algorithm")
     scale, fp32 = plan.scale_format, find_format("fp32")

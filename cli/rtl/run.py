@@ -29,7 +29,7 @@ def run(
     with progress(f"elaborating {path}"):
         unit, meant = read_rtl(path)
     design = unit.design
-    operands = given.of(design)
+    operands = given.of(design, takes_c=unit.file.adds_c)
     if not unit.file.adds_c and operands.c:
         raise InputError(f"{path}: the unit has no c input: omit --c, or give --c 0x0")
     d = {"d": evaluate(design, operands)}

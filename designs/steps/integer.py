@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mmaproof.designs.conversions import WithIntegers
-from mmaproof.designs.readings import IntegerOverflow
+from mmaproof.designs.readings import ElementProduct, IntegerOverflow
 from mmaproof.designs.signature import Signature
 from mmaproof.designs.steps.record import IntegerRange, parameter
 from mmaproof.designs.steps.step import Guarantee, Step, stated
@@ -36,6 +36,14 @@ class IntegerStep(Step):
         "bits of the saturating register that holds the sum of two neighbouring products first",
         "Intel SDM volume 2, VPMADDUBSW",
     )
+    element_product: ElementProduct = parameter(
+        ElementProduct.TIMES, ElementProduct, "product of two elements", "PTX ISA, mma with .b1: .and.popc, .xor.popc"
+    )
+
+    @property
+    def multiplies_elements(self) -> bool:
+        """Whether its products are those of numbers."""
+        return self.element_product is ElementProduct.TIMES
 
     @classmethod
     def is_meant(cls, settings: Mapping[str, Any]) -> bool:
@@ -46,9 +54,10 @@ class IntegerStep(Step):
     def guarantees(self) -> frozenset[Guarantee]:
         """Either register holds a sum that fits. A register that wraps holds any sum modulo a power of two.
 
-        A sum of two products that saturates is another number, so nothing is stated of a step with one.
+        A sum of two products that saturates is another number, and so is 1 where two bits differ, so nothing is stated
+        of a step with these.
         """
-        if self.intermediate_bits is not None:
+        if self.intermediate_bits is not None or not self.multiplies_elements:
             return frozenset()
         return stated(
             {
@@ -60,7 +69,9 @@ class IntegerStep(Step):
         )
 
     def misfits(self, signature: Signature, k: int) -> Iterator[tuple[str, str]]:
-        """Yield what does not fit, as in ``Step``. Sums of two products need pairs."""
+        """Yield what does not fit, as in ``Step``. Sums of two products need pairs, and XOR is of bits."""
         yield from super().misfits(signature, k)
         if self.intermediate_bits is not None and self.L % 2:
             yield "L_max", f"L = {self.L} is odd, and each intermediate register adds two products"
+        if self.element_product is ElementProduct.XOR and {signature.a.name, signature.b.name} != {"uint1"}:
+            yield "element_product", f"xor is of elements of one bit, not of {signature.a.name} and {signature.b.name}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mmaproof.designs.readings import NegativeZero, Summation, ZeroSum
+from mmaproof.designs.readings import ComplexPart, NegativeZero, Summation, ZeroSum
 from mmaproof.designs.signature import Signature
 from mmaproof.designs.steps.record import IntegerRange, parameter
 from mmaproof.designs.steps.step import Guarantee, RoundedOperations, RoundedStep, stated
@@ -28,10 +28,23 @@ class InterleavedStep(RoundedStep):
         "products that are added before they join one of the interleaved chains",
         "Intel ISE programming reference, TDPBF8PS; Bochs, bochs/cpu/avx/amx.cc",
     )
+    complex_part: ComplexPart = parameter(
+        ComplexPart.NONE,
+        ComplexPart,
+        "part of a complex product that two neighbouring products make",
+        "Intel SDM volume 2, TCMMRLFP16PS and TCMMIMFP16PS; Bochs, bochs/cpu/avx/amx.cc",
+    )
+
+    @property
+    def multiplies_elements(self) -> bool:
+        """Whether the products are those of elements with the same k."""
+        return self.complex_part is ComplexPart.NONE
 
     @property
     def operations(self) -> RoundedOperations | None:
         """A multiply-add for each of the L products, and the sum of both chains; or rounded products and their sums."""
+        if not self.multiplies_elements:
+            return None
         if self.chain_terms == 2:
             return RoundedOperations(products=self.L, additions=self.L + 1)
         return RoundedOperations(multiply_adds=self.L, additions=1)
@@ -42,8 +55,11 @@ class InterleavedStep(RoundedStep):
 
         The sum is bounded: rounding to nearest, or towards zero, takes ``s + p`` no further from the number ``s`` than
         twice the product p, because ``s`` itself is as near as that. So a chain is at most twice the sum of its
-        products' magnitudes, and each of the two additions after it adds at most one part in 2**p.
+        products' magnitudes, and each of the two additions after it adds at most one part in 2**p. Nothing is stated
+        of parts of complex products.
         """
+        if not self.multiplies_elements:
+            return frozenset()
         return self.about_numbers | stated(
             {
                 Guarantee.ROUNDED_OPERATIONS: True,
@@ -56,7 +72,9 @@ class InterleavedStep(RoundedStep):
         )
 
     def misfits(self, signature: Signature, k: int) -> Iterator[tuple[str, str]]:
-        """Yield what does not fit, as in ``Step``. Sums of two products need pairs."""
+        """Yield what does not fit, as in ``Step``. Sums of two products need pairs, and so do complex numbers."""
         yield from super().misfits(signature, k)
         if self.L % self.chain_terms:
             yield "L_max", f"L = {self.L} is odd, and a term of a chain is the sum of two products"
+        if not self.multiplies_elements and self.L % 2:
+            yield "L_max", f"L = {self.L} is odd, and two elements are a complex number"

@@ -140,6 +140,11 @@ class Step(Record):
         return None
 
     @property
+    def multiplies_elements(self) -> bool:
+        """Whether it adds the products of elements of a and b with the same k, as a matrix product does."""
+        return True
+
+    @property
     def product_excess(self) -> int | None:
         """The most by which the exponent of a product exceeds the sum of its factors' exponents; None if not stated.
 

@@ -578,6 +578,13 @@ class Statistical(Answer):
     distribution: Annotated[str, Means("how operands are drawn")]
 
 
+class Rests(Answer):
+    """A limit of the bits of products below a unit."""
+
+    unit: Annotated[float, Means("the unit, a power of two")]
+    most: Annotated[float, Means("what the bits below it add up to at most, over all products of an element")]
+
+
 class OfData(Answer):
     """Absolute errors of dot products of some data, with c = 0."""
 
@@ -585,6 +592,7 @@ class OfData(Answer):
     a: Annotated[float, Means("largest magnitude of an element of a")]
     b: Annotated[float, Means("largest magnitude of an element of b")]
     sums: Annotated[float | None, Means("largest sum of the products so far; null if the bound does not use it")]
+    rests: Annotated[list[Rests], Means("limits of the low bits of products; none if the bound does not use them")]
     atol: Annotated[float | None, Means("proved bound of the error of all operands within these limits; null if none")]
     elements: Annotated[float | None, Means("largest proved bound of the products that were drawn; null if none")]
     quantile: Annotated[Statistical, Means("a quantile of the absolute error")]
@@ -610,6 +618,7 @@ class DifferenceOfData(Answer):
     a: Annotated[float, Means("the largest magnitude of a that is allowed")]
     b: Annotated[float, Means("the largest magnitude of b that is allowed")]
     sums: Annotated[float | None, Means("the largest sum of the products so far; null if it is not limited")]
+    rests: Annotated[list[Rests], Means("limits of the low bits of products")]
     most: Annotated[
         float | None, Means("the largest difference within these limits, proved; null if nothing is proved")
     ]

@@ -175,6 +175,8 @@ class Plan:
             found.append("its elements share scales in blocks of k: the order inside a tile is consecutive")
         if self.tile is not None and (self.tile < 1 or self.tile % unit.k):
             found.append(f"tile = {self.tile} is not a multiple of the instruction's K = {unit.k}")
+        if odd := [x.name for x in self.units if not x.step.multiplies_elements]:
+            found.append(f"{odd[0]} adds no products of a matrix product: its elements are bits or complex numbers")
         found += self._misfits_of_instructions()
         if unit.d_format.is_integer:
             added = [x for x in self.levels if isinstance(x, Rescale) or x.fmt is not unit.d_format or x.flushes]

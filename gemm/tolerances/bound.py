@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.steps import Guarantee
-from mmaproof.gemm.tolerances.given import Given
+from mmaproof.gemm.tolerances.given import Given, Rests
 from mmaproof.gemm.tolerances.magnitudes import (
     ERRORS,
     LONGEST,
@@ -132,6 +132,7 @@ def _of_steps(design: Design, given: Given, start: Floats | None, jobs: int, cal
     partial, off = np.zeros_like(found), np.zeros_like(found)  # both are those of the whole sum before the part
     one_by_one = numbers.is_rest and not given.is_box and elements * given.k <= _CUT_ONE_BY_ONE
     fine = _Fine.of(given) if numbers.cut and (given.is_box or numbers.few_bits) and not one_by_one else None
+    left = _Left(given.rests) if given.rests is not None and numbers.is_rest else None
     blocks = list(_blocks(given.shape))
     with ThreadPoolExecutor(jobs) if len(blocks) > 1 else nullcontext() as pool:
         for part in parts:
@@ -165,11 +166,11 @@ def _of_steps(design: Design, given: Given, start: Floats | None, jobs: int, cal
                 # between its ends, the sum of a part differs from its start by no more than its magnitudes
                 total = back(after if alone else np.minimum(found[rows], (before + own) * outwards)) * outwards
                 total += c
-                cut: _Counted | _Rests | None
+                cut: _Counted | _Each | None
                 if one_by_one:
-                    cut = _Rests(given.a.magnitudes[rows, part.ks], given.b.magnitudes[part.ks])
+                    cut = _Each(given.a.magnitudes[rows, part.ks], given.b.magnitudes[part.ks])
                 else:
-                    cut = None if last_bits is None else _Counted(last_bits[rows].astype(dtype))
+                    cut = None if last_bits is None else _Counted(last_bits[rows].astype(dtype), left)
                 magnitudes = back(own) * outwards if loss.sums_matter else None
                 bound[rows] += _lost_in_part(numbers, part, rows, total, entering, magnitudes, cut)
                 if part.elements is not None:
@@ -282,7 +283,7 @@ def _lost_in_part(
     start: npt.NDArray[np.floating[Any]],
     entering: npt.NDArray[np.floating[Any]] | None,
     own: npt.NDArray[np.floating[Any]] | None,
-    cuts: _Counted | _Rests | None,
+    cuts: _Counted | _Each | None,
 ) -> npt.NDArray[np.floating[Any]]:
     """Return what the steps of a part lose that end at ``start`` plus what they lose at most.
 
@@ -326,6 +327,24 @@ def _lost_in_part(
     return powers if inside.all() else np.where(inside, powers, dtype.type(inf))
 
 
+class _Left:
+    """What steps may still take of products whose bits below a unit are limited: a smaller unit leaves no more of them.
+
+    A product takes part in one step, so what all steps with units up to that one take is within the limit.
+    """
+
+    def __init__(self, rests: Rests) -> None:
+        self.unit, self.most = rests.unit, rests.most
+
+    def at_most(self, taken: npt.NDArray[Any], unit: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return what a step takes that would take ``taken``, with this unit."""
+        if not (unit <= self.unit).all():
+            return taken
+        found = np.minimum(taken, self.most)
+        self.most = max(self.most - float(found.min()) * (1 - 2.0**-40), 0.0)
+        return found
+
+
 @dataclass(frozen=True)
 class _Counted:
     """The number of products that are cut, from the sums of one over their last bits (``_Fine``).
@@ -335,6 +354,7 @@ class _Counted:
     """
 
     last_bits: npt.NDArray[np.floating[Any]]
+    left: _Left | None = None
 
     def taken(self, powers: npt.NDArray[Any], cut: float, most: int) -> npt.NDArray[Any]:
         """Return what is taken from products in all, ``cut`` of ``powers`` from each of at most ``most``."""
@@ -345,11 +365,11 @@ class _Counted:
         count = np.minimum(count, most)  # a NaN stays one, and infinite bounds come of it
         count *= dtype.type(cut)
         count *= powers
-        return np.asarray(count)
+        return np.asarray(count) if self.left is None else self.left.at_most(count, powers * dtype.type(cut))
 
 
 @dataclass(frozen=True)
-class _Rests:
+class _Each:
     """Each product by itself: what it loses is the rest of its magnitude by one unit. A larger unit leaves more.
 
     The factors are magnitudes (m, k) and (k, n); float64 holds their products.

@@ -35,6 +35,15 @@ class Box:
 
 
 @dataclass(frozen=True)
+class Rests:
+    """What the products of an element of a range weigh below ``unit``: their bits there add up to at most ``most``."""
+
+    unit: float
+    """a power of two"""
+    most: float
+
+
+@dataclass(frozen=True)
 class Side:
     """One of the factors: patterns of a (m, k) or of b (k, n), and of its scales, (m, blocks) or (blocks, n).
 
@@ -171,6 +180,7 @@ class Given:
     factors: Floats | None = None
     limit: float | None = None
     """of a range: what no sum of the first products exceeds, after any number of steps"""
+    rests: Rests | None = None
 
     @classmethod
     def of(

@@ -39,7 +39,7 @@ from mmaproof.smt.semantics import DotProduct, OperandWords, StepSignals, ieee
 from mmaproof.smt.semantics.align import largest_exponent
 from mmaproof.smt.semantics.convert import Rules
 from mmaproof.smt.semantics.fused_sum import FusedSum
-from mmaproof.smt.semantics.integer_step import integer_range, read_integer, term_range, terms_of_sum
+from mmaproof.smt.semantics.integer_step import element_product, integer_range, read_integer, term_range, terms_of_sum
 from mmaproof.smt.semantics.labels import Addend, Partial
 from mmaproof.smt.semantics.terms import Factors, product_sign
 from mmaproof.smt.semantics.unit import c_from, factors
@@ -312,7 +312,7 @@ def _add_integer_step(
     for k in step.path.ks:
         x = read_integer(algebra, design.a_format, operands.a[k])
         y = read_integer(algebra, design.b_format, operands.b[k])
-        products.append(algebra.multiply_signed(x, y))
+        products.append(element_product(algebra, design.step, x, y))
         for n, s in (("+", algebra.less(zero, x)), ("-", algebra.less(x, zero))):
             for m, t in (("+", algebra.less(zero, y)), ("-", algebra.less(y, zero))):
                 bins.add("signs of a product", f"{n} * {m}", always, partial(algebra.all_of, [s, t]))

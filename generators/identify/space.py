@@ -81,7 +81,7 @@ _RANGES: Mapping[str, tuple[int | None, ...]] = {
 GROUPS = (
     ("L", "k_order"),
     ("summation", "first", "truncates", "normalises"),
-    ("summation", "chain_terms"),
+    ("summation", "chain_terms", "complex_part"),
     ("join", "grouping", "join_rounding"),
     ("grouping", "alignment", "small_c"),
     ("fraction_bits", "alignment"),
@@ -103,7 +103,7 @@ GROUPS = (
     ("product_bits", "dropped_bits"),
     ("product_limit", "product_infinity"),
     ("product_shift",),
-    ("integer_overflow", "intermediate_bits"),
+    ("integer_overflow", "intermediate_bits", "element_product"),
     ("nan_code",),
 )
 """Parameters that are varied together, because one may hide another."""

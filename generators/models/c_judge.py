@@ -93,7 +93,7 @@ EXPORTED(judge_bytes) size_t judge_bytes(size_t which)
         : SCALES;
 }}
 
-/* Why products of this K, with so many scales of a row, are not judged; NULL where they are. */
+/* Why products of this K and with these blocks of a row are not judged; NULL where they are. */
 EXPORTED(judge_refuses) const char *judge_refuses(size_t k, size_t blocks)
 {{
     (void)blocks;

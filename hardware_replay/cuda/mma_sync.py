@@ -90,7 +90,13 @@ def _instruction(design: Design) -> str:
     if _saturates(design):
         parts.append("satfinite")
     types = (design.d_format, design.a_format, design.b_format, design.c_format, design.scale_format)
-    return ".".join([*parts, *(fmt.isa_name for fmt in types if fmt is not None)])
+    return ".".join([*parts, *(fmt.isa_name for fmt in types if fmt is not None), *_operation(design)])
+
+
+def _operation(design: Design) -> list[str]:
+    """Return what is done to bits: ["xor", "popc"], and of other elements nothing."""
+    parts = design.instruction.split(".")
+    return parts[-2:] if parts[-1] == "popc" else []
 
 
 def _saturates(design: Design) -> bool:
@@ -131,7 +137,11 @@ def _machine_code(design: Design) -> str:
     if design.d_format.bits == 64:
         whole = rf"{shape}|{design.m}x{design.n}x{design.k}"
         return rf"\bDMMA\.({'8x8x4' if design.architecture.endswith('blackwell') else whole})\s"
-    if design.d_format.is_integer:
+    if (operation := _operation(design)) and design.architecture == "hopper":
+        operation[0] = "and"  # Hopper has no other: XOR is two of them
+    if operation:
+        parts = ["BMMA", shape, *(x.upper() for x in operation)]
+    elif design.d_format.is_integer:
         parts = ["IMMA", shape, a, b] + (["SAT"] if _saturates(design) else [])
     elif design.family == _EMULATED:
         parts = ["HMMA", "16816", d]

@@ -35,7 +35,7 @@ _THREADS = 128
 
 _N = 8
 
-_CODES = {"f16": 0, "bf16": 1, "tf32": 2, "e4m3": 0, "e5m2": 1, "e2m3": 3, "e3m2": 4, "e2m1": 5}
+_CODES = {"f16": 0, "bf16": 1, "tf32": 2, "e4m3": 0, "e5m2": 1, "e2m3": 3, "e3m2": 4, "e2m1": 5, "u8": 0, "s8": 1}
 """Formats of A and B in the instruction descriptor; those of .kind::mxf4 and .kind::mxf4nvf4 are others."""
 
 _SOURCE = """
@@ -173,6 +173,8 @@ def kernel(design: Design) -> Kernel:
 
 def _kind(design: Design) -> str:
     """Return the .kind of the instruction; .kind::mxf4nvf4 with scales of 32 elements would be the same as mxf4."""
+    if design.d_format.is_integer:
+        return "i8"
     if design.block is None:
         return {32: "tf32", 16: "f16"}.get(design.a_format.bits, "f8f6f4")
     if design.k == 32:
@@ -185,17 +187,20 @@ def _instruction_descriptor(design: Design, kind: str) -> int:
     codes = {"e2m1": 1} if kind.startswith("mxf4") else _CODES
     a, b = codes[design.a_format.isa_name], codes[design.b_format.isa_name]
     descriptor = a << 7 | b << 10 | design.n >> 3 << 17 | design.m >> 4 << 24
+    if kind == "i8":
+        return descriptor | 2 << 4 | ("satfinite" in design.instruction) << 3
     if design.scale_format is None:
         return descriptor | (design.d_format.isa_name == "f32") << 4
     return descriptor | (design.scale_format.isa_name == "ue8m0") << 23
 
 
 def _machine_code(design: Design, kind: str) -> str:
-    """Return the pattern of UTCHMMA, UTCQMMA (8 bits) or UTCOMMA (4 bits), with scales or without, which adds C (UPT).
+    """Return the pattern of UTCHMMA, UTCQMMA (8 bits), UTCOMMA (4 bits) or UTCIMMA (int8), which adds C (UPT).
 
     Formats are not in the machine code but in the instruction descriptor.
     """
-    opcode = "UTCHMMA" if kind in ("tf32", "f16") else "UTCQMMA" if kind.endswith("f8f6f4") else "UTCOMMA"
+    opcode = {"tf32": "UTCHMMA", "f16": "UTCHMMA", "i8": "UTCIMMA"}.get(kind, "UTCOMMA")
+    opcode = "UTCQMMA" if kind.endswith("f8f6f4") else opcode
     size = r"\.4X" if design.block == 16 else ""
     scales = "" if design.block is None else r"tmem\[\w+\], "
     return rf"{opcode}{size} gdesc\[\w+\], gdesc\[\w+\], tmem\[\w+\], tmem\[\w+\], idesc\[\w+\], {scales}UPT"

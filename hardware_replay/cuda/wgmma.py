@@ -117,7 +117,7 @@ extern "C" __global__ void __launch_bounds__({threads}) {name}(
         ".reg .pred add_c;\\n"
         "setp.eq.u32 add_c, 0, 0;\\n"
         "wgmma.fence.sync.aligned;\\n"
-        "wgmma.mma_async.sync.aligned.{instruction} {{{d_operands}}}, %{first}, %{second}, add_c, {modifiers};\\n"
+        "wgmma.mma_async.sync.aligned.{instruction} {{{d_operands}}}, %{first}, %{second}, add_c{modifiers};\\n"
         "wgmma.commit_group.sync.aligned;\\n"
         "wgmma.wait_group.sync.aligned 0;\\n"
         "}}\\n"
@@ -141,7 +141,6 @@ def kernel(design: Design) -> Kernel:
         "d": accumulators,
     }
     name = re.sub(r"\W", "_", design.base_name)
-    d, a, b = (f.isa_name for f in (design.d_format, design.a_format, design.b_format))
     source = _SOURCE.format(
         threads=_THREADS,
         name=name,
@@ -149,16 +148,29 @@ def kernel(design: Design) -> Kernel:
         b_words=fragments["b"].words,
         descriptor=matrix_descriptor(),
         registers=registers,
-        instruction=f"m{m}n{n}k{k}.{d}.{a}.{b}",
+        instruction=_instruction(design),
         d_operands=", ".join(f"%{i}" for i in range(registers)),
         d_constraints=", ".join(f'"+r"(d_words[{i}])' for i in range(registers)),
         first=registers,
         second=registers + 1,
-        # factors 1 of A and B; only elements of 16 bits can be transposed, and are told not to be
-        modifiers="1, 1, 0, 0" if design.a_format.bits == 16 else "1, 1",
+        modifiers=_modifiers(design),
     )
     target = load_catalogue().architectures[design.architecture].targets[-1]
     return Kernel(design, target, name, source, _THREADS, fragments, _machine_code(design))
+
+
+def _instruction(design: Design) -> str:
+    """Return the shape, the formats and what else the instruction says: .satfinite follows the formats in PTX."""
+    *_, shape, of_formats = re.split(r"wgmma\.(m\d+n\d+k\d+)\.", design.instruction)
+    saturates = of_formats.startswith("satfinite.")
+    return f"{shape}.{of_formats.removeprefix('satfinite.')}{'.satfinite' * saturates}"
+
+
+def _modifiers(design: Design) -> str:
+    """Return the factors 1 of A and B, which integers do not have; only elements of 16 bits can be transposed."""
+    if design.d_format.is_integer:
+        return ""
+    return ", 1, 1, 0, 0" if design.a_format.bits == 16 else ", 1, 1"
 
 
 def _accumulators(bits: int) -> npt.NDArray[np.intp]:
@@ -175,7 +187,15 @@ def _accumulators(bits: int) -> npt.NDArray[np.intp]:
 
 
 def _machine_code(design: Design) -> str:
-    """Return the pattern of HGMMA (QGMMA for FP8), which names the formats of A and B where they are not fp16."""
+    """Return the pattern of HGMMA (QGMMA for FP8), which names the formats of A and B where they are not fp16.
+
+    IGMMA is that of int8, BGMMA that of bits.
+    """
+    if design.d_format.is_integer:
+        parts = [f.isa_name.upper() for f in (design.a_format, design.b_format)]
+        parts = ["BGMMA", "AND", "POPC"] if parts == ["B1", "B1"] else ["IGMMA", *parts]
+        parts += ["SAT"] * ("satfinite" in design.instruction)
+        return re.escape(".".join([parts[0], f"64x8x{design.k}", *parts[1:]]) + " R")
     formats = [f.isa_name.upper() for f in (design.d_format, design.a_format, design.b_format)]
     opcode, named = ("QGMMA", 3) if design.a_format.bits == 8 else ("HGMMA", 1 if formats[1] == "F16" else 2)
     return re.escape(".".join([opcode, f"64x8x{design.k}", *formats[:named]]) + " R")

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mmaproof.designs.design import Design
-from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
 from mmaproof.properties.library.special_case import RepeatedProducts
 from mmaproof.properties.property import (
@@ -18,7 +17,7 @@ from mmaproof.properties.property import (
     is_aligned,
     why_not_aligned,
 )
-from mmaproof.properties.question import Argument
+from mmaproof.properties.question import Argument, SpecialCase
 from mmaproof.properties.run_question import RunQuestion, SameResults, Scope, of_one_step
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
@@ -60,6 +59,10 @@ class SumFits(RunQuestion):
             low, high = (algebra.signed(x) for x in (-(1 << (self.register - 1)), (1 << (self.register - 1)) - 1))
             fits += [algebra.negation(algebra.less(total, low)), algebra.negation(algebra.less(high, total))]
         return algebra.all_of(fits)
+
+    def special_case(self) -> SpecialCase:
+        """Return the question about products that are all the same: a solver sees at once whether a sum fits."""
+        return RepeatedProducts(self, 0).as_case()
 
     def argument(self) -> Argument:
         """Return what the class describes."""
@@ -137,29 +140,19 @@ class CarryBits(Property):
             answers[what] = ask(SumFits(design, scope, bits), what)
             return answers[what]
 
-        # the largest sums are of products that are all the same, and a solver sees at once whether one does not fit
-        def too_few(bits: int) -> tuple[QuestionVerdict, Operands | None]:
-            what = f"{bits} carry bits suffice for products that are alike"
-            question = RepeatedProducts(SumFits(design, scope, bits), 0)
-            answers[what] = ask(question, what)
-            witness = answers[what].witness
-            if witness is not None:
-                return answers[what], question.taken(witness)
-            whole = fits(bits)
-            return whole, whole.witness
-
         needed = sum_widths(design).sufficient_carry_bits
         enough = fits(needed)
         if enough.status is Status.VACUOUS:
             return PropertyVerdict(Status.VACUOUS, answers=answers)
         if enough.status is not Status.PROVED:
             return PropertyVerdict(Status.UNKNOWN, reason=first_reason([enough]), answers=answers)
-        fewer, overflowing = enough, None
+        fewer = enough
         while needed > 0:
-            fewer, overflowing = too_few(needed - 1)
+            fewer = fits(needed - 1)
             if fewer.status is not Status.PROVED:
                 break
             needed -= 1
+        overflowing = fewer.witness
         if needed > 0 and overflowing is None:
             return PropertyVerdict(Status.UNKNOWN, reason=first_reason([fewer]), answers=answers)
         own = design.settings["carry_bits"]

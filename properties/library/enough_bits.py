@@ -35,6 +35,7 @@ from mmaproof.properties.property import (
     kept_bits,
     why_not_aligned,
 )
+from mmaproof.properties.question import SpecialCase
 from mmaproof.properties.run_question import RunQuestion, SameResults, Scope, of_one_step
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.proving.lemma import Lemma
@@ -42,7 +43,7 @@ from mmaproof.smt.proving.two_terms import WidenedConversion
 from mmaproof.smt.semantics import DotProduct, OperandWords
 from mmaproof.smt.semantics.convert import Rules
 from mmaproof.smt.semantics.datapath import OPERAND, datapath
-from mmaproof.smt.solving.verdict import Status, combine
+from mmaproof.smt.solving.verdict import Status
 
 _SAME_NUMBERS = (Guarantee.EXACT_SUM, Guarantee.OWN_CUTS)
 """The guarantees by which terms that lose nothing are the same numbers, and so is their sum."""
@@ -112,6 +113,10 @@ class SameWithBits(SameResults):
         """Return a run with these bits, and one with enough."""
         return [(design, operands) for design in self.pair]
 
+    def special_case(self) -> SpecialCase:
+        """Return the question about few products: a witness of more is simplified to them."""
+        return NothingBesideC(self, min(ENOUGH_TERMS, self.k)).as_case()
+
     def lemmas(self) -> Sequence[Lemma]:
         """Return that no term loses a bit, where the argument applies."""
         first, second = map(self.asked, self.pair)
@@ -151,16 +156,10 @@ class FractionBitsSufficient(Property):
         def enough(bits: int) -> Status:
             if bits in found:
                 return found[bits].status
-            question, what = SameWithBits(design, scope, bits), f"F = {bits} is enough"
-            case = NothingBesideC(question, min(ENOUGH_TERMS, question.k))
-            answers[f"{what} for {ENOUGH_TERMS} products"] = answer = ask(case, what)
+            what = f"F = {bits} is enough"
+            found[bits] = answers[what] = answer = ask(SameWithBits(design, scope, bits), what)
             if answer.witness is not None:
-                witnesses[bits] = case.taken(answer.witness)
-            elif not _by_lemmas(answer):
-                answers[what] = answer = ask(question, what)
-                if answer.witness is not None:
-                    witnesses[bits] = answer.witness
-            found[bits] = answer
+                witnesses[bits] = answer.witness
             return answer.status
 
         own = kept_bits(design)
@@ -182,11 +181,6 @@ class FractionBitsSufficient(Property):
     def mutant(self, design: Design) -> Design:
         """Return the design with one bit, or with enough for every bit if it has no more."""
         return with_bits(design, 1 if kept_bits(design) > 1 else whole_range(design) + product_bits(design))
-
-
-def _by_lemmas(found: QuestionVerdict) -> bool:
-    """Return whether lemmas proved a question. Those of a special case are those of the question itself."""
-    return bool(found.lemmas) and combine(x.status for x in found.lemmas) is Status.PROVED
 
 
 def expected_bits(design: Design, where: Sequence[Precondition]) -> int:

@@ -10,9 +10,9 @@ from pysmt.fnode import FNode
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import Format
-from mmaproof.properties.library.special_case import CaseFirst, SpecialCase
-from mmaproof.properties.property import has_single_sum, kept_bits
-from mmaproof.properties.question import Argument
+from mmaproof.properties.library.special_case import OfSpecialOperands
+from mmaproof.properties.property import SimpleProperty, has_single_sum, kept_bits
+from mmaproof.properties.question import Argument, SpecialCase
 from mmaproof.properties.run_question import RunQuestion, Scope
 from mmaproof.properties.settings import changed_to
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
@@ -57,6 +57,10 @@ class Monotone(RunQuestion):
         smaller = algebra.less(order_key(algebra, fmt, after), order_key(algebra, fmt, before))
         return algebra.any_of([algebra.negation(smaller), *(unpack(algebra, fmt, x).nan for x in (before, after))])
 
+    def special_case(self) -> SpecialCase:
+        """Return the question where e_max changes."""
+        return _EndOfBinade(self).as_case()
+
     def argument(self) -> Argument:
         """Return why no stage of a step lets the result fall, as steps."""
         return self._in_order
@@ -70,6 +74,8 @@ class Monotone(RunQuestion):
         algebra = TermAlgebra(kernel.environment)
         operands, assumed = self.symbols(algebra), self.formula.precondition
         runs = [dot_product_accumulate(self.asked(x), algebra, y).steps for x, y in self.runs(algebra, operands)]
+        if any(len(steps) != 1 for steps in runs):
+            raise NotComposedError("an order of results of several steps")
         ((first,), (second,)) = runs
 
         def claim(*results: Word[FNode]) -> Truth[FNode]:
@@ -118,7 +124,7 @@ class _MonotoneInA(Monotone):
         return lemmas_for_a(self.asked(self.design), self.k)
 
 
-class _EndOfBinade(SpecialCase):
+class _EndOfBinade(OfSpecialOperands):
     """The operand that rises is the last before a power of two. At most two products differ from the others.
 
     So e_max rises, or falls if the operand is negative, and what the products lose adds up.
@@ -142,19 +148,7 @@ class _EndOfBinade(SpecialCase):
         return OperandWords(columns[0], columns[1], x.c, x.scale_a, x.scale_b)
 
 
-class _Monotonicity(CaseFirst):
-    """What both properties have in common."""
-
-    case_name = "at the end of a binade"
-
-    def case(self, general: RunQuestion) -> RunQuestion:
-        """Return the question where e_max changes."""
-        if not isinstance(general, Monotone):
-            raise TypeError(f"{type(general).__name__} has no binade whose end could be asked about")
-        return _EndOfBinade(general)
-
-
-class MonotoneInC(_Monotonicity):
+class MonotoneInC(SimpleProperty):
     """A larger accumulator never makes a smaller result."""
 
     name = "monotone-in-c"
@@ -181,7 +175,7 @@ class MonotoneInC(_Monotonicity):
         return _MonotoneInC(design, scope)
 
 
-class MonotoneInA(_Monotonicity):
+class MonotoneInA(SimpleProperty):
     """A larger element of a, times a positive number, never makes a smaller result."""
 
     name = "monotone-in-a"

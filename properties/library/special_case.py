@@ -1,27 +1,23 @@
-"""Properties whose violations show in a special case of their operands, which is asked about first."""
+"""Special cases of questions, in which their violations show best."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import ClassVar
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
-from mmaproof.properties.property import Ask, PropertyVerdict, SimpleProperty
-from mmaproof.properties.run_question import RunQuestion, Scope
+from mmaproof.properties.question import SpecialCase
+from mmaproof.properties.run_question import RunQuestion
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
-from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.semantics import DotProduct, OperandWords
 from mmaproof.smt.semantics.patterns import zero
-from mmaproof.smt.solving.verdict import Status
 
 _INTEGERS = IntegerAlgebra()
 
 
-class SpecialCase(RunQuestion):
+class OfSpecialOperands(RunQuestion):
     """Another question, about special operands that are made from any. Its witnesses refute the other question."""
 
     def __init__(self, general: RunQuestion) -> None:
@@ -31,6 +27,10 @@ class SpecialCase(RunQuestion):
     @abstractmethod
     def special(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> OperandWords[D]:
         """Return operands of the special kind, made from ``operands``."""
+
+    def as_case(self) -> SpecialCase:
+        """Return it as a special case of the other question."""
+        return SpecialCase(self, self.taken)
 
     def taken(self, witness: Operands) -> Operands:
         """Return the special operands made from a witness. They are a witness of the other question."""
@@ -52,12 +52,8 @@ class SpecialCase(RunQuestion):
         """Return the other question's claim."""
         return self.general.relation(algebra, self.special(algebra, operands), results)
 
-    def lemmas(self) -> Sequence[Lemma]:
-        """Return the other question's lemmas: they imply its claim for all operands."""
-        return self.general.lemmas()
 
-
-class NothingBesideC(SpecialCase):
+class NothingBesideC(OfSpecialOperands):
     """All products from some index on are (+0) * (+0)."""
 
     def __init__(self, general: RunQuestion, first: int) -> None:
@@ -74,7 +70,7 @@ class NothingBesideC(SpecialCase):
         return OperandWords(a, b, x.c, x.scale_a, x.scale_b)
 
 
-class RepeatedProducts(SpecialCase):
+class RepeatedProducts(OfSpecialOperands):
     """All products from some index on are the same one, of blocks with the same scales."""
 
     def __init__(self, general: RunQuestion, first: int) -> None:
@@ -87,23 +83,3 @@ class RepeatedProducts(SpecialCase):
         a, b = ([*y[: self.first], *[y[self.first]] * (len(y) - self.first)] for y in (x.a, x.b))
         scales = ([y[0]] * len(y) if y else [] for y in (x.scale_a, x.scale_b))
         return OperandWords(a, b, x.c, *scales)
-
-
-class CaseFirst(SimpleProperty):
-    """A property that is one question. Whether a special case violates it is asked first."""
-
-    case_name: ClassVar[str]
-
-    @abstractmethod
-    def case(self, general: RunQuestion) -> RunQuestion:
-        """Return the special case."""
-
-    def settle(self, design: Design, scope: Scope, ask: Ask) -> PropertyVerdict:
-        """Ask about the special case. Unless that refutes the property, ask the whole question."""
-        case = self.case(self.question(design, scope))
-        answer = ask(case, self.case_name)
-        first = {self.case_name: answer}
-        if answer.status is Status.REFUTED and answer.witness is not None:
-            return PropertyVerdict(Status.REFUTED, runs=case.witness_runs(answer.witness), answers=first)
-        finding = super().settle(design, scope, ask)
-        return replace(finding, answers=first | dict(finding.answers or {}))

@@ -11,9 +11,9 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.library.single_product import smallest_product
-from mmaproof.properties.library.special_case import CaseFirst, NothingBesideC
+from mmaproof.properties.library.special_case import NothingBesideC
 from mmaproof.properties.property import INTEGER, UNSTATED, SimpleProperty, has_single_sum, kept_bits
-from mmaproof.properties.question import Argument
+from mmaproof.properties.question import Argument, SpecialCase
 from mmaproof.properties.run_question import RunQuestion, Scope, of_one_step
 from mmaproof.properties.settings import changed_to, has_value
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
@@ -93,6 +93,10 @@ class _Appended(_SameNumber):
         )
         return [algebra.negation(algebra.any_of(pair)) for pair in zip(a, b, strict=True)]
 
+    def special_case(self) -> SpecialCase:
+        """Return the question about a step whose products are all zeros."""
+        return NothingBesideC(self, 0).as_case()
+
     def lemmas(self) -> Sequence[Lemma]:
         """Return that (+0) * (+0) lies lowest."""
         return [ZeroIsLowest(self.design, partner=False)] if zeros_can_be_lowest(self.design) else ()
@@ -105,7 +109,7 @@ def _without_zeros(design: Design) -> Design:
     return changed_to(design, zero_product="absent")
 
 
-class AppendedZeros(CaseFirst):
+class AppendedZeros(SimpleProperty):
     """Products (+0) * (+0) do not influence d."""
 
     name = "appended-zeros"
@@ -116,7 +120,6 @@ class AppendedZeros(CaseFirst):
     )
     witness = "operands with a product (+0) * (+0) whose exponent cuts bits off the others"
     source = "open points 2 and 15; Fasi et al. 2021 set what they do not use to zero"
-    case_name = "beside zeros and c"
     specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"
 
     def why_not(self, design: Design) -> str | None:
@@ -132,10 +135,6 @@ class AppendedZeros(CaseFirst):
         if has_value(design, "zero_product", "e-zero") and design.settings["e_zero"] >= kept_bits(design):
             return design.change(zero_product="absent")
         return design.change(zero_product="e-zero", e_zero=kept_bits(design))
-
-    def case(self, general: RunQuestion) -> RunQuestion:
-        """Return the question about a step whose products are all zeros."""
-        return NothingBesideC(general, 0)
 
     def question(self, design: Design, scope: Scope) -> RunQuestion:
         """Return the question about one step."""
@@ -167,6 +166,10 @@ class _OtherPartner(_SameNumber):
         """Return whether the partner is finite."""
         return is_finite(algebra, self.formats[1], operands.b[0])
 
+    def special_case(self) -> SpecialCase:
+        """Return the question about a step whose other products are zeros."""
+        return NothingBesideC(self, 1).as_case()
+
     def lemmas(self) -> Sequence[Lemma]:
         """Return that every zero product lies lowest, or below all products where it may hide no bit of c."""
         design = self.design
@@ -182,7 +185,7 @@ class _OtherPartner(_SameNumber):
         return [ZeroHidesNothing(design, total), *cut_bounds(total), ConversionOfValue(design, total)]
 
 
-class ZeroTimesNonzero(CaseFirst):
+class ZeroTimesNonzero(SimpleProperty):
     """It does not matter by which finite number a zero is multiplied."""
 
     name = "zero-times-nonzero"
@@ -190,7 +193,6 @@ class ZeroTimesNonzero(CaseFirst):
     statement = "d is the same (zeros of either sign) for a[0] = +-0 and any finite b[0] as for b[0] = +-0"
     witness = "a zero whose finite partner, by its exponent, cuts bits off the other terms"
     source = "open point 2: publications disagree"
-    case_name = "beside zeros and c"
     specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"
 
     def why_not(self, design: Design) -> str | None:
@@ -207,10 +209,6 @@ class ZeroTimesNonzero(CaseFirst):
             return design.change(zero_product="absent")
         fewer = {"fraction_bits": 23} if kept_bits(design) > 100 else {}
         return design.change(zero_product="operand-minus-126", **fewer)
-
-    def case(self, general: RunQuestion) -> RunQuestion:
-        """Return the question about a step whose other products are zeros."""
-        return NothingBesideC(general, 1)
 
     def question(self, design: Design, scope: Scope) -> RunQuestion:
         """Return the question about one step."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
-from mmaproof.designs.readings import IntegerOverflow
+from mmaproof.designs.readings import ElementProduct, IntegerOverflow
 from mmaproof.designs.steps import IntegerStep, Step
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Word, ite
 from mmaproof.smt.algebra.signals import Signal, SignalKind
@@ -61,6 +61,13 @@ def terms_of_sum(design: Design, products: Sequence[Word[D]]) -> list[Word[D]]:
     return [x if x.width <= bits else _clamped(x, *_signed_range(bits)).narrow(bits) for x in pairs]
 
 
+def element_product(algebra: Algebra[D, T], step: Step, x: Word[D], y: Word[D]) -> Word[D]:
+    """Return the product of two elements; of two bits 1 where they differ, if the step says so."""
+    if _integer(step).element_product is ElementProduct.XOR:
+        return algebra.bitwise_xor(x.extract(0, 0), y.extract(0, 0)).as_signed()
+    return x * y
+
+
 def _integer(step: Step) -> IntegerStep:
     if not isinstance(step, IntegerStep):
         raise TypeError(f"{type(step).__name__} adds no integers")
@@ -82,7 +89,10 @@ def integer_step(
     """
     fmt = design.d_format
     bounds = product_range(design.a_format, design.b_format)
-    products = [algebra.signal(Signal(SignalKind.PRODUCT), x * y, bounds) for x, y in zip(a, b, strict=True)]
+    products = [
+        algebra.signal(Signal(SignalKind.PRODUCT), element_product(algebra, step, x, y), bounds)
+        for x, y in zip(a, b, strict=True)
+    ]
     terms = terms_of_sum(design, products)
     least, largest = (len(terms) * x for x in term_range(design))
     width = max(abs(least), largest).bit_length() + 1

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from mmaproof.designs.design import Design
-from mmaproof.designs.readings import NanCode
+from mmaproof.designs.readings import ComplexPart, NanCode
 from mmaproof.designs.steps.interleaved import InterleavedStep
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Word
 from mmaproof.smt.semantics import ieee
@@ -27,7 +28,7 @@ def interleaved_step(
     c: Unpacked[D, T],
 ) -> StepSignals[D, T]:
     """Return the signals of one step: both chains, their sum, and the sum with ``c``."""
-    fmt, rules = design.d_format, Rules.of_operation(step)
+    fmt, rules, products = design.d_format, Rules.of_operation(step), _multiplied(step, products)
     rounded: list[tuple[Label, Word[D]]] = []
     sums = []
     for first in (0, 1):
@@ -50,6 +51,18 @@ def interleaved_step(
     d = ieee.add(algebra, rules, step.nan_code, c, unpack(algebra, fmt, total))
     special = special_result(algebra, products, (c,))
     return StepSignals(path, (), tuple(rounded), d, algebra.truth(False), special, d)
+
+
+def _multiplied(step: InterleavedStep, products: Sequence[Factors[D, T]]) -> Sequence[Factors[D, T]]:
+    """Return the factors of each product: of complex numbers, those of the part that the step adds up."""
+    match step.complex_part:
+        case ComplexPart.REAL:
+            odd = [replace(x, a=replace(x.a, negative=~x.a.negative)) for x in products[1::2]]
+            return [x for both in zip(products[::2], odd, strict=True) for x in both]
+        case ComplexPart.IMAGINARY:
+            return [replace(x, a=products[i ^ 1].a) for i, x in enumerate(products)]
+        case _:
+            return products
 
 
 def fused_multiply_add(

@@ -282,8 +282,8 @@ def test_a_result_that_no_known_design_has_is_refused_with_those_that_are_possib
     status, out, err = run("identify", f"rtl:{path}")
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert (
-        f"d is {fmt}, and designs are known with a d of fp32, fp16, bf16, fp64, e5m2, int32, uint32, int16, int64 only"
-        in err
+        f"d is {fmt}, and designs are known with a d of fp32, fp16, bf16, fp64, e5m2, tf32, e4m3b3, e4m3b7, e4m3b11, "
+        "e4m3b15, int32, uint32, int16, int64 only" in err
     )
 
 

@@ -33,7 +33,14 @@ def test_the_line_of_data_comes_first(run):
     status, out, err = run("tolerance", FP8, "--k", 64, *options)
     assert (status, err) == (0, "")
     first, second, *_ = out.splitlines()
-    for part in ("atol = ", "is proved for |a| <= ", "|sums so far| <= ", "(95 % confidence)", "largest: "):
+    for part in (
+        "atol = ",
+        "is proved for |a| <= ",
+        "|sums so far| <= ",
+        "bits of products below 2^",
+        "(95 % confidence)",
+        "largest: ",
+    ):
         assert part in first
     assert 'assert_gemm(d, a, b, plan="hopper/wgmma.m64n8k32.f32.e4m3.e4m3", strength="proved")' in first
     assert second == "hopper/wgmma.m64n8k32.f32.e4m3.e4m3, k = 64"

@@ -179,6 +179,41 @@ def test_a_reading_of_two_points_is_asked_about_one_at_a_time(monkeypatch):
     assert max(changes) == 1
 
 
+@pytest.mark.middle
+def test_a_reading_of_four_points_is_asked_about_one_at_a_time(monkeypatch):
+    """No reading of three of them is listed, so the designs between are nobody's reading."""
+    asked = []
+
+    def compare(first, second, **_):
+        asked.append((first, second))
+        return Comparison(Status.PROVED, 0.0, question=Equivalence(first, second), proof=Joined())
+
+    monkeypatch.setattr(open_values, "compare", compare)
+    found = open_row(task_of("hopper/wgmma.m64n8k32.f16.e4m3.e4m3"))
+    joint = {reading.design for reading, value in found.readings if len(reading.points) == 4 and value.same}
+    changes = [differing_parameters(x, y) - {"e_zero"} for x, y in asked if y in joint]
+    assert changes
+    assert all(len(x) == 1 for x in changes)
+
+
+@pytest.mark.middle
+def test_what_is_not_proved_equal_takes_no_place(monkeypatch):
+    """A reading whose first half separates is asked as a whole."""
+    asked = []
+
+    def compare(first, second, **_):
+        asked.append((first, second))
+        return Comparison(Status.UNKNOWN, 0.0, "not decided", question=Equivalence(first, second))
+
+    monkeypatch.setattr(open_values, "compare", compare)
+    task = task_of("hopper/wgmma.m64n8k32.f16.e4m3.e4m3")
+    found = open_row(task)
+    joint = {reading.design for reading, _ in found.readings if len(reading.points) == 4}
+    assert joint
+    assert all((task.design, x) in asked for x in joint)
+    assert not any(value.same for _, value in found.readings)
+
+
 @pytest.mark.slow
 def test_what_random_operands_do_not_show_is_asked():
     """A register that is one bit short, and an order that no step of the instruction can show."""

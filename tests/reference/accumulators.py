@@ -161,14 +161,17 @@ def integer_dot(
     saturate: bool,
     register: str = "int32",
     intermediate: int | None = None,
+    operation: str = "times",
 ) -> int:
     """One element of an integer unit: exact steps of L products on a register that wraps or saturates.
 
-    PMADDUBSW of the Intel SDM holds the sum of two products in a signed word of N bits, which saturates.
+    PMADDUBSW of the Intel SDM holds the sum of two products in a signed word of N bits, which saturates. The PTX ISA
+    counts the bits that differ (.xor.popc) or that are both 1 (.and.popc) of elements of type .b1.
     """
     if len(a) != len(b) or len(a) == 0 or len(a) % L != 0:
         raise ValueError(f"{len(a)} and {len(b)} operands are not steps of {L}")
-    products = [decode_integer(x, a_format) * decode_integer(y, b_format) for x, y in zip(a, b, strict=True)]
+    pairs = [(decode_integer(x, a_format), decode_integer(y, b_format)) for x, y in zip(a, b, strict=True)]
+    products = [int(x != y) if operation == "xor" else x * y for x, y in pairs]
     width, has_sign = INTEGERS[register]
     low, high = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if has_sign else (0, (1 << width) - 1)
     d = decode_integer(c, register)

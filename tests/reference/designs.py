@@ -182,6 +182,7 @@ def _integer(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_c
         saturate=_settings(design).integer_overflow.value == "saturate",
         register=design.d_format.name,
         intermediate=_settings(design).intermediate_bits,
+        operation=_settings(design).element_product.value,
         **_some(_formats(design), "a_format", "b_format"),
     )
 
@@ -242,6 +243,7 @@ def _interleaved(design: Design, a: Patterns, b: Patterns, operands: Operands, n
         L=design.k if p.join.value == "ieee-once" else design.step.L,
         temporaries=1 if p.join.value == "ieee-once" else 2,
         pairs=p.chain_terms == 2,
+        part=p.complex_part.value,
         nan_code=nan_code,
         flushed_sign=p.flushed_sign.value,
         tininess=p.tininess.value,

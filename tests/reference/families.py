@@ -123,6 +123,14 @@ def ftz_addmul(
 # --- Interleaved FMA chains
 
 
+def complex_factors(pairs: Sequence[Pair], k: int, part: str) -> Pair:
+    """The factors of product k where elements 2j and 2j + 1 are the real and the imaginary part of a number."""
+    x, y = pairs[k]
+    if part == "imaginary":
+        x = pairs[k - 1 if k % 2 else k + 1][0]
+    return (replace(x, sign=1 - x.sign) if part == "real" and k % 2 else x), y
+
+
 def interleaved_fma(
     a: Sequence[int],
     b: Sequence[int],
@@ -140,13 +148,15 @@ def interleaved_fma(
     tininess: str = "rounded",
     temporaries: int = 2,
     pairs: bool = False,
+    part: str = "none",
 ) -> int:
     """Intel SDM volume 2, TDPBF16PS, for one element: L products in a step, every operation rounded by ``rho``.
 
     The SDM accumulates the elements of even index in one temporary and those of odd index in another, both from +0,
     each by a fused multiply-add, then adds the two and that sum to c. TMMULTF32PS (ISE programming reference) has one
     of the ``temporaries``, which is added to c. TDPBF8PS adds ``pairs`` of products, bytes 0 and 1 of a word to one
-    temporary and bytes 2 and 3 to the other.
+    temporary and bytes 2 and 3 to the other. Of complex numbers (TCMMRLFP16PS, TCMMIMFP16PS) the real ``part`` takes
+    the products of two imaginary numbers with the other sign, the imaginary one multiplies a real by an imaginary one.
     """
     format = CONVERSIONS[rho].format
     check_nan(nan_code, format)
@@ -156,7 +166,7 @@ def interleaved_fma(
     d, d_format = c, c_format
     for start in range(0, len(decoded), L):
         temporary = [0] * temporaries
-        step = decoded[start : start + L]
+        step = [complex_factors(decoded, start + i, part) for i in range(L)]
         for i in range(0, L if pairs else 0, 2):
             x, y = (decode(ieee_multiply(*p, format, nan_code, **rounding), format) for p in step[i : i + 2])
             z, place = decode(ieee_add(x, y, format, nan_code, **rounding), format), i // 2 % temporaries

@@ -45,7 +45,7 @@ class Format:
     @property
     def infinity(self) -> int:
         """Pattern of +infinity (of an "ieee" format)."""
-        return ((1 << self.exponent_bits) - 1) << self.fraction_bits
+        return ((1 << self.exponent_bits) - 1) << (self.fraction_bits + self.ignored_bits)
 
 
 FORMATS = {
@@ -68,7 +68,7 @@ FORMATS = {
 }
 
 
-STORED = ("fp64", "fp32", "bf16", "fp16", "e5m2")
+STORED = ("fp64", "fp32", "tf32", "bf16", "fp16", "e5m2", "e4m3b3", "e4m3b7", "e4m3b11", "e4m3b15")
 DIRECTIONS = ("rz", "rne", "rna", "rtn", "rtp", "rto")
 
 
@@ -153,6 +153,7 @@ def decode(pattern: int, format: str) -> Number:
 
 
 INTEGERS = {
+    "uint1": (1, False),
     "int4": (4, True),
     "int8": (8, True),
     "uint8": (8, False),
@@ -241,25 +242,28 @@ def convert(
         "flush": flush,
         "tininess": tininess,
     }
-    return rounded_once(total, scale, first, **chosen) >> 16 if first else rounded_once(total, scale, rho, **chosen)
+    if first:
+        return rounded_once(total, scale, first, **chosen) >> 16
+    return rounded_once(total, scale, rho, **chosen) << FORMATS[CONVERSIONS[rho].format].ignored_bits
 
 
 def rounded_once(
     total: int, scale: int, rho: str, *, overflow: str, negative_zero: str, flush: bool, tininess: str
 ) -> int:
-    """The conversion to one format, as ``convert`` describes it."""
+    """The conversion to one format, as ``convert`` describes it, without the bits that are ignored."""
     conversion = CONVERSIONS[rho]
     layout = FORMATS[conversion.format]
     if total == 0:
         return 0
     negative = total < 0
     kept, unit = significand(total, scale, conversion, layout.e_min)
-    sign = int(negative) << (layout.width - 1)
+    sign = int(negative) << (layout.width - layout.ignored_bits - 1)
     unstored = layout.fraction_bits - conversion.fraction_bits
     if kept and floor_log2(kept, unit) >= layout.e_infinity:
         # 7.4: what is rounded away from infinity stays at the largest finite number
         finite = {"rna": False, "rtn": not negative, "rtp": negative}.get(conversion.direction, overflow == "B")
-        return sign | (layout.infinity - (1 << unstored) if finite else layout.infinity)
+        infinity = layout.infinity >> layout.ignored_bits
+        return sign | (infinity - (1 << unstored) if finite else infinity)
     if kept == 0:
         return sign if negative_zero == "B" else 0
     without_end = significand(total, scale, conversion, floor_log2(total, scale))

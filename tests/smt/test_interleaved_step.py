@@ -11,6 +11,7 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.steps import Guarantee
+from mmaproof.gemm.programs.named import find_plan
 from mmaproof.properties.library import PROPERTIES
 from mmaproof.smt.evaluate import evaluate_batch
 from mmaproof.smt.trace import evaluate
@@ -181,6 +182,47 @@ def test_chains_of_pairs_agree_with_the_reference():
         for distribution in DISTRIBUTIONS:
             batch = draw(distribution, design, 4, design.k, rng)
             assert disagreements(design, batch) == [], (name, distribution)
+
+
+def of_complex(part: str, a: list[tuple[float, float]], b: list[tuple[float, float]]) -> float:
+    """d for complex numbers of fp16, with c = 0."""
+    design = find_design(f"cpu/tcmm{part}fp16ps")
+    columns = [tuple(design.a_format.encode(x) for z in column for x in z) for column in (a, b)]
+    return float(np.uint32(evaluate(design, Operands(*columns, 0))).view(np.float32))
+
+
+def test_products_of_complex_numbers():
+    """(1 + 2i) (3 + 5i) = -7 + 11i, and (2 - i) (4 + i) = 9 - 2i."""
+    a, b = [(1, 2), (2, -1)], [(3, 5), (4, 1)]
+    assert of_complex("rl", a[:1], b[:1]) == -7
+    assert of_complex("im", a[:1], b[:1]) == 11
+    assert of_complex("rl", a, b) == 2
+    assert of_complex("im", a, b) == 9
+
+
+@pytest.mark.parametrize("name", ["cpu/tcmmrlfp16ps@L=8", "cpu/tcmmimfp16ps@L=8", "cpu/tcmmimfp16ps@chain_terms=2,L=4"])
+def test_parts_of_complex_products_agree_with_the_reference(name):
+    design, rng = find_design(name), np.random.default_rng(4)
+    for distribution in DISTRIBUTIONS:
+        assert disagreements(design, draw(distribution, design, 4, design.k, rng)) == [], distribution
+
+
+def test_a_complex_product_is_that_of_two_instructions_on_real_numbers():
+    """By a solver, on one step of four: the real part is that of a with every second sign changed."""
+    first, second = find_design("cpu/tcmmrlfp16ps@L=2"), find_design("cpu/tdpfp16ps@L=2")
+    assert compare(first, second, k=2).verdict == "different"
+    assert compare(first, find_design("cpu/tcmmimfp16ps@L=2"), k=2).verdict == "different"
+
+
+def test_nothing_is_stated_of_complex_products_and_no_plan_is_made_of_them():
+    design = find_design("cpu/tcmmrlfp16ps")
+    assert design.step.guarantees == frozenset()
+    assert design.step.operations is None
+    for name in ("cpu/tcmmrlfp16ps", "turing/mma.m8n8k128.s32.b1.b1.s32.xor.popc"):
+        with pytest.raises(DesignError, match="its elements are bits or complex numbers"):
+            find_plan(name).require()
+    with pytest.raises(DesignError, match="L = 1 is odd, and two elements are a complex number"):
+        find_design("cpu/tcmmrlfp16ps@L=1")
 
 
 def test_a_bound_is_stated_of_chains_of_fused_multiply_adds_alone():

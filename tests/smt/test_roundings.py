@@ -175,7 +175,9 @@ BASES = [
 ]
 
 
-@pytest.mark.parametrize("fmt", ["bf16", pytest.param("e5m2", marks=pytest.mark.middle), "fp64"])
+@pytest.mark.parametrize(
+    "fmt", ["bf16", "tf32", *(pytest.param(x, marks=pytest.mark.middle) for x in ("e5m2", "e4m3b7", "e4m3b15")), "fp64"]
+)
 @pytest.mark.parametrize("design", BASES, ids=lambda d: d.family)
 def test_a_sum_is_rounded_once_to_another_format_of_c_and_d(design, fmt):
     rng = np.random.default_rng(7)

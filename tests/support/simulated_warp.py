@@ -52,6 +52,15 @@ A: dict[tuple[str, int], tuple[int, Places]] = {
             t * 4 + (i & 3) if i < 8 else t * 4 + (i & 3) + 16,
         ),
     ),
+    ("m8n8k128", 1): (32, lambda lane, i, g, t: (g, t * 32 + i)),
+    ("m16n8k128", 1): (64, lambda lane, i, g, t: (g if i < 32 else g + 8, t * 32 + (i & 0x1F))),
+    ("m16n8k256", 1): (
+        128,
+        lambda lane, i, g, t: (
+            g if 0 <= i < 32 or 64 <= i < 96 else g + 8,
+            t * 32 + (i & 0x1F) if i < 64 else t * 32 + (i & 0x1F) + 128,
+        ),
+    ),
     ("m16n8k64", 4): (
         32,
         lambda lane, i, g, t: (
@@ -75,6 +84,9 @@ B: dict[tuple[str, int], tuple[int, Places]] = {
     ("m16n8k16", 8): (4, lambda lane, i, g, t: (t * 4 + i, g)),
     ("m16n8k32", 4): (8, lambda lane, i, g, t: (t * 8 + i, g)),
     ("m16n8k32", 8): (8, lambda lane, i, g, t: (t * 4 + (i & 3) if i < 4 else t * 4 + (i & 3) + 16, g)),
+    ("m8n8k128", 1): (32, lambda lane, i, g, t: (t * 32 + i, g)),
+    ("m16n8k128", 1): (32, lambda lane, i, g, t: (t * 32 + i, g)),
+    ("m16n8k256", 1): (64, lambda lane, i, g, t: (t * 32 + (i & 0x1F) + (128 if i >= 32 else 0), g)),
     ("m16n8k64", 4): (16, lambda lane, i, g, t: (t * 8 + (i & 7) if i < 8 else t * 8 + (i & 7) + 32, g)),
 }
 # C and D; those of m8n8k4 with .f16 operands, by the type of the accumulators
@@ -92,7 +104,7 @@ EIGHT_ROWS: tuple[int, Places] = (2, lambda lane, i, g, t: (g, t * 2 + (i & 1)))
 SIXTEEN_ROWS: tuple[int, Places] = (4, lambda lane, i, g, t: (g if i < 2 else g + 8, t * 2 + (i & 1)))
 
 BITS = {"f64": 64, "f32": 32, "s32": 32, "tf32": 32, "f16": 16, "bf16": 16, "e4m3": 8, "e5m2": 8, "s8": 8, "u8": 8}
-BITS |= {"e3m2": 6, "e2m3": 6, "e2m1": 4, "s4": 4}
+BITS |= {"e3m2": 6, "e2m3": 6, "e2m1": 4, "s4": 4, "b1": 1}
 BYTES_OF_SCALES = {"1X": 1, "2X": 2, "4X": 4}
 
 

@@ -51,8 +51,8 @@ def _last_bits(patch: pytest.MonkeyPatch) -> None:
 
 
 def _rests(patch: pytest.MonkeyPatch) -> None:
-    true = bound._Rests.taken
-    patch.setattr(bound._Rests, "taken", lambda *given: true(*given) * float(PART))
+    true = bound._Each.taken
+    patch.setattr(bound._Each, "taken", lambda *given: true(*given) * float(PART))
 
 
 def _flushed_operands(patch: pytest.MonkeyPatch) -> None:

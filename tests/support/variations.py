@@ -93,8 +93,8 @@ VARIED = {
         "fraction_bits c_extra_bits floor negative_zero chain_infinity small_c",
     ),
     "integer": (
-        ("cpu/vpdpbusd", "cpu/vpdpwuuds", "cpu/vpmaddubsw-vpaddw"),
-        "integer_overflow intermediate_bits k_order",
+        ("cpu/vpdpbusd", "cpu/vpdpwuuds", "cpu/vpmaddubsw-vpaddw", "turing/mma.m8n8k128.s32.b1.b1.s32.xor.popc"),
+        "integer_overflow intermediate_bits element_product k_order",
     ),
     "sequential": (
         ("paper/sequential.f32.f16.f16.f32",),

@@ -7,7 +7,15 @@ from support.climbing import Range, measured, random_rows
 from mmaproof.designs.errors import InputError
 from mmaproof.gemm.answers.matrices import find_distribution
 from mmaproof.gemm.tolerances import data
-from mmaproof.gemm.tolerances.data import bound_within, data_tolerance, largest_sum, up_to_digits
+from mmaproof.gemm.tolerances.data import (
+    DataLimits,
+    bound_within,
+    data_tolerance,
+    largest_sum,
+    most_below,
+    up_to_digits,
+)
+from mmaproof.gemm.tolerances.given import Rests
 from mmaproof.gemm.tolerances.tolerance import tolerance
 
 HOPPER = "hopper/wgmma.f32.e4m3.e4m3"
@@ -18,8 +26,11 @@ def hopper():
     return tolerance(HOPPER, 256)
 
 
-def parts(found, seed):
-    """Yield what part of the bound within its own limits the error of each row is."""
+def parts(found, seed, unit_of=None):
+    """Yield what part of the bound within its own limits the error of each row is.
+
+    ``unit_of`` returns the unit below which bits of products are limited, of the largest sum; None: they are not.
+    """
     rng = np.random.default_rng(seed)
     for within in (Range(-4, 3, no_c=True), Range(0, 1, no_c=True)):
         batch = random_rows(found.plan, found.k, within, rng, 40)
@@ -27,7 +38,9 @@ def parts(found, seed):
             row = batch.select(slice(i, i + 1))
             given = found.given(row.a, np.ascontiguousarray(row.b.T))
             a, b = (float(x.magnitudes.max()) for x in (given.a, given.b))
-            bound = bound_within(found, a, b, largest_sum(given, found.unit.step.L))
+            sums = largest_sum(given, found.unit.step.L)
+            rests = None if unit_of is None else Rests(unit_of(sums), most_below(given, unit_of(sums)))
+            bound = bound_within(found, DataLimits(a, b, sums, rests))
             reached = measured(found, row, None)
             assert reached is not None
             yield float(reached.error) / bound if bound else float(reached.error > 0)
@@ -44,8 +57,50 @@ def test_no_row_within_the_limits_exceeds_the_bound(hopper, seed):
 @pytest.mark.middle
 def test_a_limit_that_sums_exceed_gives_a_bound_that_is_exceeded(hopper, monkeypatch):
     true = bound_within
-    monkeypatch.setitem(globals(), "bound_within", lambda found, a, b, sums: true(found, a, b, sums / 64))
+    monkeypatch.setitem(
+        globals(), "bound_within", lambda found, x: true(found, DataLimits(x.a, x.b, x.sums / 64, x.rests))
+    )
     assert max(parts(hopper, 0)) > 1
+
+
+def unit_of_sums(sums):
+    return 2.0 ** (np.frexp(sums)[1] - 13) if sums else 1.0
+
+
+@pytest.mark.middle
+@pytest.mark.parametrize("seed", range(2))
+def test_no_row_whose_low_bits_are_limited_exceeds_the_bound(hopper, seed):
+    reached = list(parts(hopper, seed, unit_of_sums))
+    assert max(reached) <= 1
+    assert max(reached) > 0.4
+
+
+@pytest.mark.middle
+def test_a_limit_that_low_bits_exceed_gives_a_bound_that_is_exceeded(hopper, monkeypatch):
+    true = most_below
+    monkeypatch.setitem(globals(), "most_below", lambda *given: true(*given) / 64)
+    assert max(parts(hopper, 0, unit_of_sums)) > 1
+
+
+def test_low_bits_below_a_smaller_unit_limit_nothing(hopper):
+    limits = DataLimits(4, 4, 64.0)
+    without = bound_within(hopper, limits)
+    assert bound_within(hopper, DataLimits(4, 4, 64.0, Rests(2.0**-12, 0.0))) == without
+    assert bound_within(hopper, DataLimits(4, 4, 64.0, Rests(2.0**-5, 0.5))) < without / 2
+
+
+def test_low_bits_of_products_are_what_is_below_the_unit(hopper):
+    values = np.array([[1.5, 0.25, 3.25]])
+    a, b = (np.zeros((1, 3)) + values).astype("float32"), values.T.astype("float32")
+    given = tolerance("volta/f32.f16.f16.f32", 3).given(a.astype(np.float16), b.astype(np.float16))
+    assert most_below(given, 1.0) == pytest.approx(0.25 + 0.0625 + 0.5625)
+
+
+@pytest.mark.middle
+def test_the_bound_of_normal_data_is_within_fifty_times_of_the_largest_error():
+    found = data_tolerance(tolerance(HOPPER, 4096), "normal(0,1)")
+    assert found.largest <= found.elements <= found.atol <= 50 * found.largest
+    assert found.limits.rests is not None
 
 
 def test_the_line_of_normal_data(hopper):
@@ -60,7 +115,7 @@ def test_the_line_of_normal_data(hopper):
 def test_numbers_of_a_file_are_drawn(tmp_path, hopper):
     np.save(tmp_path / "x.npy", np.array([[0.5, -2.0]]))
     found = data_tolerance(hopper, str(tmp_path / "x.npy"), samples=200)
-    assert (found.a, found.b) == (2, 2)
+    assert (found.limits.a, found.limits.b) == (2, 2)
     assert found.largest <= found.atol
 
 

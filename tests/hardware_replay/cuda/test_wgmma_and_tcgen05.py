@@ -15,6 +15,7 @@ from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import FORMATS
 from mmaproof.designs.operands import OperandBatch, pattern_dtype
+from mmaproof.designs.readings import IntegerOverflow
 from mmaproof.hardware_replay.cuda.device import compile_kernels, kernel_of
 from mmaproof.hardware_replay.kernels.kernel import Fragment, Kernel
 from mmaproof.smt.evaluate import evaluate_batch
@@ -42,6 +43,9 @@ DESIGNS = (
     "blackwell/tcgen05.mma.m128n8k64.block32.f32.e2m1.e2m1.ue8m0",
     "blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue4m3",
     "blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue8m0",
+    "hopper/wgmma.m64n8k32.satfinite.s32.u8.s8",
+    "hopper/wgmma.m64n8k256.s32.b1.b1.and.popc",
+    "blackwell/tcgen05.mma.m64n8k32.satfinite.s32.u8.s8",
 )
 
 FORMAT_OF = {f.isa_name: f for f in FORMATS.values()}
@@ -136,13 +140,20 @@ def decode(kernel: Kernel) -> Instruction:
     return decode_wgmma(kernel) if "wgmma" in kernel.source else decode_tcgen05(kernel)
 
 
+def saturates(kernel: Kernel) -> bool:
+    return kernel.design.settings.get("integer_overflow") == IntegerOverflow.SATURATE
+
+
 def decode_wgmma(kernel: Kernel) -> Instruction:
     found = re.search(
-        r"mma_async\.sync\.aligned\.m(\d+)n(\d+)k(\d+)\.(\w+)\.(\w+)\.(\w+) .*add_c, (.*);", kernel.source
+        r"mma_async\.sync\.aligned\.m(\d+)n(\d+)k(\d+)\.(\w+)\.(\w+)\.(\w+)(\S*) .*add_c(.*);", kernel.source
     )
     assert found
-    *size, d, a, b, modifiers = found.groups()
-    assert modifiers == ("1, 1, 0, 0" if FORMAT_OF[a].bits == 16 else "1, 1")
+    *size, d, a, b, operation, modifiers = found.groups()
+    factors = "" if d == "s32" else ", 1, 1, 0, 0" if FORMAT_OF[a].bits == 16 else ", 1, 1"
+    assert modifiers == factors
+    assert operation in ([".and.popc"] if a == "b1" else ["", ".satfinite"] if d == "s32" else [""])
+    assert (operation == ".satfinite") is saturates(kernel)
     m, n, k = map(int, size)
     return Instruction((m, n, k), a, b, d, version=0, padded=False)
 
@@ -157,8 +168,9 @@ def decode_tcgen05(kernel: Kernel) -> Instruction:
     def field(low: int, size: int) -> int:
         return descriptor >> low & ((1 << size) - 1)
 
-    # dense, nothing negated or transposed, K = 64 for 4 bits, reserved bits
-    assert field(0, 4) == field(6, 1) == field(13, 4) == field(31, 1) == 0
+    # dense, nothing negated or transposed, K = 64 for 4 bits, reserved bits; bit 3 saturates integers
+    assert field(3, 1) == saturates(kernel)
+    assert field(0, 3) == field(6, 1) == field(13, 4) == field(31, 1) == 0
     of_8_bits = ["e4m3", "e5m2", "", "e2m3", "e3m2", "e2m1"]
     of_16_bits = ["f16", "bf16", "tf32"]
     types, k = {
@@ -168,12 +180,13 @@ def decode_tcgen05(kernel: Kernel) -> Instruction:
         "mxf8f6f4": (of_8_bits, 32),
         "mxf4": (["", "e2m1"], 64),
         "mxf4nvf4": (["", "e2m1"], 64),
+        "i8": (["u8", "s8"], 32),
     }[kind]
     plain = Instruction(
         (field(24, 5) << 4, field(17, 6) << 3, k),
         types[field(7, 3)],
         types[field(10, 3)],
-        "f32" if blocks else ["f16", "f32"][field(4, 2)],
+        "f32" if blocks else ["f16", "f32", "s32"][field(4, 2)],
         version=1,
         padded=kind.endswith("f8f6f4"),
     )

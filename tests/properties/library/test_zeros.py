@@ -92,9 +92,8 @@ def test_the_input_of_open_point_2_is_a_witness():
 
 
 def test_a_special_case_is_part_of_the_question():
-    asked, design = find_property("zero-times-nonzero"), find_design(f"{VOLTA}@{READING_A}")
-    question = asked.question(design, Scope())
-    case = asked.case(question)
+    question = find_property("zero-times-nonzero").question(find_design(f"{VOLTA}@{READING_A}"), Scope())
+    case = question.special_case().question
     witness = Operands((0x3C00,) * 4, (0x6400, 0x3C00, 0x3C00, 0x3C00), 0x00000200)
     assert case.is_refuted_by(witness) and not question.is_refuted_by(witness)
     shown = case.witness_runs(witness)[0].operands
