@@ -43,7 +43,7 @@ def folders(tmp_path, *names):
         yield tmp_path / name
 
 
-@pytest.mark.few(1)
+@pytest.mark.middle
 @pytest.mark.parametrize("name", COMMANDS)
 def test_several_processes_give_the_output_of_one(tmp_path, name):
     one, two = folders(tmp_path, "one", "two")

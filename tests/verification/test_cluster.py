@@ -290,6 +290,7 @@ def answers(found):
     return [answers(x) for x in found] if isinstance(found, list) else found
 
 
+@pytest.mark.middle
 def test_the_files_of_the_documentation_start_what_there_is():
     folder = Path(__file__).parents[2] / "docs" / "examples"
     assert subprocess.run(["bash", "-n", folder / "slurm.sh"], check=False).returncode == 0
