@@ -10,7 +10,7 @@ from mmaproof.properties.library.carry import SumFits
 from mmaproof.properties.question import Question
 from mmaproof.properties.run_question import Scope
 from mmaproof.smt.proving.kernel import is_theorem
-from mmaproof.smt.semantics.widths import sum_widths
+from mmaproof.smt.semantics.datapath import sum_widths
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.smt.solving.work import worked
