@@ -60,6 +60,7 @@ def examine(seeds: Sequence[int], monkeypatch: pytest.MonkeyPatch) -> Counter[st
     return found
 
 
+@pytest.mark.middle
 def test_small_netlists_are_decided_as_all_operands_decide(monkeypatch: pytest.MonkeyPatch) -> None:
     found = examine(range(28), monkeypatch)
     assert found["designs"] > 3
