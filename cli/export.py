@@ -43,11 +43,13 @@ class ExportFormat(StrEnum):
     CUDA_MODEL = "cuda-model"
     SV_MODEL = "sv-model"
     C_JUDGE = "c-judge"
+    JS_JUDGE = "js-judge"
 
 
 PROGRAMS = (ExportFormat.CUDA, ExportFormat.HIP)
 MODELS = (ExportFormat.C_MODEL, ExportFormat.CUDA_MODEL, ExportFormat.SV_MODEL)
-OF_DESIGNS = (ExportFormat.SMT2, ExportFormat.C_JUDGE, *MODELS)
+JUDGES = (ExportFormat.C_JUDGE, ExportFormat.JS_JUDGE)
+OF_DESIGNS = (ExportFormat.SMT2, *MODELS)
 """Formats whose sources are designs."""
 
 
@@ -100,7 +102,9 @@ def export(
     c-model    a design as functions in C11, with a self-test
     cuda-model a design as a function of CUDA C++ for host and device, with a self-test
     sv-model   a design as a combinational SystemVerilog module, with test benches
-    c-judge    a C11 program that says of a product in .npy files whether it has the bits of a design
+    c-judge    a C11 program that says of a product in .npy files whether it has the bits of a design, or of a plan for
+               one --k; also for WebAssembly
+    js-judge   a module of JavaScript that calls it there
 
     The expected d is what SOURCE holds of the design, else what the model returns.
     """  # noqa: D301  (a backspace before lines that are to stay as they are)
@@ -114,7 +118,9 @@ def export(
         make_way(output, read=[Path(x) for x in sources])
     about = [find_design(x) for x in (sources if form in OF_DESIGNS else designs or [])]
     drawn = question.k, rows, seed
-    if form is ExportFormat.SMT2:
+    if form in JUDGES:
+        answer, text, about = _judge(sources[0], form, output, question.k)
+    elif form is ExportFormat.SMT2:
         answer, text = _query(about, output, question)
     elif form in OF_DESIGNS:
         answer, text = _model(about[0], form, output, drawn)
@@ -150,13 +156,13 @@ def _check(
             raise InputError("smt2 is a question about all operands of two designs: leave --design and --rows out")
         if len(sources) != 2:
             raise InputError(f"smt2 asks whether two designs are equivalent, and {len(sources)} is given")
-    elif form in OF_DESIGNS:
+    elif form in (*OF_DESIGNS, *JUDGES):
         if designs:
             raise InputError(f"{form} is of the design that is named first: leave --design out")
         if len(sources) != 1:
             raise InputError(f"{len(sources)} sources: {form} is of one design")
-        if form is ExportFormat.C_JUDGE and rows is not None:
-            raise InputError("c-judge has no self-test: leave --rows out")
+        if form in JUDGES and rows is not None:
+            raise InputError(f"{form} has no self-test: leave --rows out")
     elif len(sources) != 1:
         raise InputError(f"{len(sources)} sources: {form} is of one")
 
@@ -255,14 +261,34 @@ def _query(designs: list[Design], output: Path, options: QuestionOptions) -> tup
     return answer, f"are {' and '.join(names)} different? (k = {question.k})"
 
 
+def _judge(
+    source: str, form: ExportFormat, output: Path, k: int | None
+) -> tuple[Callable[..., Answer], str, list[Design]]:
+    """Write the judge of a plan, or what calls it in JavaScript; return likewise, and the unit."""
+    from mmaproof.designs.files import write_atomically
+    from mmaproof.explain.answers.listings import ExportedModel
+    from mmaproof.gemm.programs.named import find_plan
+    from mmaproof.generators.models.c_judge import make_judge
+    from mmaproof.generators.models.js_judge import js_judge
+
+    plan = find_plan(source)
+    model, text = make_judge(plan, k, tool_version())
+    how = f"cc -std=c11 -O2 -o judge {output.name}"
+    if form is ExportFormat.JS_JUDGE:
+        text = js_judge(plan.name, plan.formats[3].hex_digits, is_unit=plan.is_unit)
+        how = f"node {output.name} judge.wasm a.npy b.npy d.npy"
+    write_atomically(output, text)
+    length = model.k if plan.is_unit or k is None else k
+    found = partial(ExportedModel, design=plan.name, k=length, name=model.name, rows=0, files=[output.name])
+    return found, f"{plan.name}, k = {length}; {how}", [plan.unit]
+
+
 def _model(
     design: Design, form: ExportFormat, output: Path, drawn: tuple[int | None, int | None, int]
 ) -> tuple[Callable[..., Answer], str]:
     """Write a design as a program; return likewise."""
-    from mmaproof.designs.files import write_atomically
     from mmaproof.explain.answers.listings import ExportedModel
     from mmaproof.generators.formats.verilog import write_texts
-    from mmaproof.generators.models.c_judge import c_judge
     from mmaproof.generators.models.c_model import c_files
     from mmaproof.generators.models.cuda_model import cuda_files
     from mmaproof.generators.models.model import make_model
@@ -271,10 +297,6 @@ def _model(
 
     k, rows, seed = drawn
     model = make_model(design, k, tool_version(), wide=form is ExportFormat.SV_MODEL)
-    if form is ExportFormat.C_JUDGE:
-        write_atomically(output, c_judge(model))
-        found = partial(ExportedModel.taken, model, design=model.design.name, rows=0, files=[output.name])
-        return found, f"{model.design.name}, k = {model.k}; cc -std=c11 -O2 -o judge {output.name}"
     test = make_self_test(model, ROWS if rows is None else rows, seed)
     write = {ExportFormat.C_MODEL: c_files, ExportFormat.CUDA_MODEL: cuda_files, ExportFormat.SV_MODEL: sv_files}[form]
     files = write(model, test)

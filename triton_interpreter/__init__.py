@@ -1,6 +1,6 @@
 """Kernels of Triton on a design or a plan: ``mmaproof.triton.emulating`` (docs/triton.md).
 
-Needs Triton and its interpreter: set ``TRITON_INTERPRET=1`` before kernels are defined.
+Needs Triton and its interpreter: set ``TRITON_INTERPRET=1`` before Triton and PyTorch are imported.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import triton.language as tl
 from triton import knobs
 from triton.runtime import interpreter
 
@@ -62,8 +63,10 @@ def emulating(*units: Design | Plan | str) -> Iterator[None]:
     the unit's, a block whose k is not a multiple of the instruction's; DesignError and InputError for what names no
     unit.
     """
-    if not knobs.runtime.interpret:
-        raise EmulationError("kernels are not interpreted: set TRITON_INTERPRET=1 before they are defined")
+    if not knobs.runtime.interpret or not isinstance(tl.cdiv, interpreter.InterpretedFunction):
+        raise EmulationError(
+            "kernels are not interpreted: set TRITON_INTERPRET=1 before Triton and PyTorch are imported"
+        )
     dots = _Dots(_checked(units))
     builder = interpreter.interpreter_builder
     before = builder.options

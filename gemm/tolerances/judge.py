@@ -440,7 +440,7 @@ def _parts(same: Mapping[str, Truths], chosen: Any) -> list[Part]:
     _, m, n = maps.shape
     found: list[tuple[tuple[slice, slice], int]] = []
     for rows in _bands(maps):
-        for columns, plan in _intervals(maps[:, rows].all(axis=1)):
+        for columns, plan in _intervals(np.asarray(maps[:, rows].all(axis=1))):
             found.append(((rows, columns), plan))
             if LEAST_PART * len(found) > m * n:
                 return []
