@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -55,6 +55,11 @@ class Matrices:
     scale_a: Patterns | None = None
     scale_b: Patterns | None = None
 
+    def columns(self, some: slice) -> Matrices:
+        """Return the product of some columns of b; nothing is copied."""
+        scales = self.scale_a, None if self.scale_b is None else self.scale_b[:, some]
+        return Matrices(self.a, self.b[:, some], self.c[:, some], *scales)
+
     def elements(self, rows: npt.NDArray[np.intp], columns: npt.NDArray[np.intp]) -> OperandBatch:
         """Return the operands of some elements of the product."""
         scales = (
@@ -73,6 +78,7 @@ class PanelKernel:
     bytes_a: int
     bytes_b: int
     code: MachineCode
+    _functions: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def panel(self) -> int:
@@ -82,14 +88,12 @@ class PanelKernel:
 
     def unpack_a(self, columns: Sequence[Patterns], to: npt.NDArray[np.uint8]) -> None:
         """Unpack the operands of one instruction: (rows, k) of a, and (rows, blocks) of its scales."""
-        kinds = [ctypes.c_void_p] * (len(columns) + 1)
-        run = self._function(UNPACK_A, [*kinds, ctypes.c_size_t])
+        run = self._function(UNPACK_A, len(columns) + 1, 1)
         run(*(x.ctypes.data for x in columns), to.ctypes.data, len(columns[0]) // self.lanes)
 
     def unpack_b(self, columns: Sequence[Patterns], to: npt.NDArray[np.uint8], width: int) -> None:
         """Unpack the operands of one instruction and panel: (k, columns) of b, (blocks, columns) of its scales."""
-        kinds = [ctypes.c_void_p] * (len(columns) + 1)
-        run = self._function(UNPACK_B, [*kinds, ctypes.c_size_t, ctypes.c_size_t])
+        run = self._function(UNPACK_B, len(columns) + 1, 2)
         pitch = columns[0].strides[0] // columns[0].itemsize
         run(*(x.ctypes.data for x in columns), to.ctypes.data, pitch, width // self.lanes)
 
@@ -98,7 +102,7 @@ class PanelKernel:
 
         c and d are the columns of the panel, which begins at the column ``left``.
         """
-        run = self._function(MULTIPLY, [*[ctypes.c_void_p] * 4, *[ctypes.c_size_t] * 8])
+        run = self._function(MULTIPLY, 4, 8)
         of_a, of_b = unpacked.of_a, unpacked.of_b
         at_b = of_b.ctypes.data + left * self.bytes_b
         run(
@@ -106,8 +110,11 @@ class PanelKernel:
             *(of_a.strides[0], of_b.strides[0], c.strides[0], d.strides[0], d.shape[1] // self.lanes),
         )
 
-    def _function(self, name: str, kinds: list[Any]) -> Any:
-        return ctypes.CFUNCTYPE(None, *kinds)(self.code.addresses[name])
+    def _function(self, name: str, pointers: int, sizes: int) -> Any:
+        if name not in self._functions:
+            kinds = [*[ctypes.c_void_p] * pointers, *[ctypes.c_size_t] * sizes]
+            self._functions[name] = ctypes.CFUNCTYPE(None, *kinds)(self.code.addresses[name])
+        return self._functions[name]
 
 
 @dataclass(frozen=True)
@@ -229,6 +236,11 @@ def multiply_natively(design: Design, given: Matrices, jobs: int = 1) -> Pattern
     computed again, on arrays. Raises as ``rows_kernel``.
     """
     m, n = given.c.shape
+    width = -(-n // (jobs * SIDE)) * SIDE
+    if jobs > 1 and m <= FEW_ROWS and width < n:  # each thread unpacks what it multiplies, and none waits for another
+        parts = [given.columns(slice(left, left + width)) for left in range(0, n, width)]
+        with ThreadPoolExecutor(jobs) as pool:
+            return np.concatenate(list(pool.map(partial(multiply_natively, design), parts)), axis=1)
     design = design.configured(given.a.shape[1])
     whole = _filled(design, given)
     same_format = design.c_format is design.d_format
@@ -263,7 +275,8 @@ def _filled(design: Design, given: Matrices) -> Matrices:
 
     def filled(x: Patterns, shape: tuple[int, int], filler: int = 0) -> Patterns:
         if x.shape == shape:
-            return np.ascontiguousarray(x)
+            rows_are = given.scale_b is None and x.strides[1] == x.itemsize  # else all rows of k are as far apart
+            return x if rows_are else np.ascontiguousarray(x)
         to = np.full(shape, filler, dtype=x.dtype)
         to[: x.shape[0], : x.shape[1]] = x
         return to
