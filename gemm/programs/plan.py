@@ -462,7 +462,7 @@ class _Maker:
         c = builder.add(Zero(fmt)) if start is None else builder.convert(start, fmt)
         if algorithm is not None:
             return algorithm.lower(builder, unit.configured(len(ks)), ks, c)
-        # a chain hands d on as the unit returns it, also to instructions whose first c has another format; held rounds it
+        # a chain hands d on as the unit returns it, also where c has another format at first; held rounds it
         run = len(ks) if self.plan.held is None else unit.k
         tile = self.plan.k_tile if self.plan.then else len(ks)
         for at in range(0, len(ks), tile):

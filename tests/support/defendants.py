@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from support.matrix_functions import black_box
 
 import mmaproof
 from mmaproof.designs.arrays import array_of, values_of
@@ -14,6 +13,7 @@ from mmaproof.gemm.kernels.identify import KernelSearch
 from mmaproof.gemm.programs import Plan
 from mmaproof.hardware_replay.matrix_target import Product
 from mmaproof.verification.distributions import from_float64
+from support.matrix_functions import black_box
 
 TILES = np.s_[16:24, 16:24], np.s_[32:40, 40:48]
 
