@@ -15,7 +15,7 @@ from typing import Any
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.design import DISCLOSED, Design, Evidence, Level, RowEvidence
 from mmaproof.designs.errors import DesignError, InputError, did_you_mean
-from mmaproof.designs.files import why_unreadable
+from mmaproof.designs.files import read_text, why_unreadable
 from mmaproof.designs.formats import Format, find_format
 from mmaproof.designs.levels import STRUCTURE, levels_of
 from mmaproof.designs.parameters import DEFINITIONS, compose, format_parameter, parse_parameter, settings_of
@@ -68,7 +68,7 @@ def read_disclosure(path: Path) -> Design:
     DesignError for what is missing, unknown or wrong in it.
     """
     try:
-        held = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_without_repetitions)
+        held = json.loads(read_text(path), object_pairs_hook=_without_repetitions)
     except OSError as problem:
         raise InputError(f"{path}: {why_unreadable(problem)}") from problem
     except (ValueError, RecursionError) as problem:

@@ -1,7 +1,8 @@
-"""Files are written atomically, and TOML files read with one set of messages."""
+"""Files are written atomically, and those of users read with one set of messages."""
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import secrets
@@ -164,10 +165,47 @@ def why_unreadable(error: OSError) -> str:
     return "it is a folder; name a file in it" if isinstance(error, IsADirectoryError) else error.strerror or str(error)
 
 
+LARGEST_TEXT = 256 << 20
+"""Bytes of the largest file of text that is read"""
+LARGEST_DATA = 1 << 31
+"""Bytes of the largest file of numbers that is read, packed or not"""
+_OPEN_PIPES = (Path("/dev"), Path("/proc"))
+"""The folders of pipes that are open already, such as the standard input and ``<(...)`` of a shell"""
+
+
+def require_file(path: Path) -> None:
+    """Raise OSError unless ``path`` is a file, or a pipe that is open already.
+
+    A device or a named pipe may never end. ``why_unreadable`` returns the message.
+    """
+    mode = path.stat().st_mode
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    is_open_pipe = stat.S_ISFIFO(mode) and any(path.absolute().is_relative_to(x) for x in _OPEN_PIPES)
+    if not (stat.S_ISREG(mode) or is_open_pipe):
+        kind = "named pipe" if stat.S_ISFIFO(mode) else "device"
+        raise OSError(errno.EINVAL, f"it is a {kind}, which may never end; name a file")
+
+
+def read_file(path: Path, most: int = LARGEST_TEXT) -> bytes:
+    """Return the content of a file. Raises OSError as ``require_file`` does, and for more than ``most`` bytes."""
+    require_file(path)
+    with path.open("rb") as stream:
+        data = stream.read(most + 1)
+    if len(data) > most:
+        raise OSError(errno.EFBIG, f"it takes more than {most} bytes; at most these are read")
+    return data
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file in UTF-8. Raises OSError as ``read_file`` does, and UnicodeDecodeError."""
+    return read_file(path).decode("utf-8").replace("\r\n", "\n")
+
+
 def read_toml(path: Path, kind: type[InputError] = InputError, absent: str = "") -> dict[str, Any]:
     """Return the content of a TOML file. Raises ``kind`` where it cannot be read, with a hint where it is absent."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(read_text(path))
     except OSError as problem:
         hint = "" if path.exists() else absent
         raise kind(f"{path}: cannot be read: {why_unreadable(problem)}{hint}") from problem

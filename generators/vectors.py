@@ -20,7 +20,7 @@ import numpy as np
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError
-from mmaproof.designs.files import why_unreadable, write_atomically
+from mmaproof.designs.files import read_text, why_unreadable, write_atomically
 from mmaproof.designs.formats import Format, find_format
 from mmaproof.designs.operands import OperandBatch, pattern_dtype
 from mmaproof.explain.answers.parts import OperandSet
@@ -99,7 +99,7 @@ def read_vectors(path: Path) -> VectorFile:
     Raises InputError where the file cannot be read at all.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
     except OSError as error:
         raise InputError(f"{path}: {why_unreadable(error)}") from error
     except UnicodeDecodeError as error:
@@ -123,6 +123,8 @@ def is_vector_file(name: str) -> bool:
     path = Path(name)
     if path.suffix != ".jsonl":
         return False
+    if not path.is_file():
+        return True
     try:
         with path.open(encoding="utf-8") as stream:
             first = json.loads(next((x for x in stream if x.strip()), ""))

@@ -270,6 +270,7 @@ def _operation(encoding: str, mnemonics: Sequence[str], vector: str, words: int)
 
 
 _TILES_OF_FP8 = ("tdpbf8ps", "tdpbhf8ps", "tdphbf8ps", "tdphf8ps")
+_COMPLEX = ("tcmmrlfp16ps", "tcmmimfp16ps")
 _BYTES = ("vpdpbssd", "vpdpbssds", "vpdpbsud", "vpdpbsuds", "vpdpbuud", "vpdpbuuds")
 _WORDS = ("vpdpwsud", "vpdpwsuds", "vpdpwusd", "vpdpwusds", "vpdpwuud", "vpdpwuuds")
 _MADD = ("vpmaddubsw-vpmaddwd-vpaddd", "vpmaddubsw-vpaddw", "vpmaddubsw-vpaddsw", "vpmaddwd-vpaddd")
@@ -280,6 +281,7 @@ INSTRUCTIONS = {
     for x in (
         CpuInstruction("amx-bf16", ("tdpbf16ps",), "amx_bf16", "+amx-tile,+amx-bf16", None),
         CpuInstruction("amx-fp16", ("tdpfp16ps",), "amx_fp16", "+amx-tile,+amx-fp16", None, beside="amx_tile"),
+        CpuInstruction("amx-complex", _COMPLEX, "amx_complex", "+amx-tile,+amx-complex", None, beside="amx_tile"),
         CpuInstruction("amx-fp8", _TILES_OF_FP8, "amx_fp8", "+amx-tile,+amx-fp8", None, beside="amx_tile"),
         CpuInstruction("amx-tf32", ("tmmultf32ps",), "amx_tf32", "+amx-tile,+amx-tf32", None, beside="amx_tile"),
         CpuInstruction(

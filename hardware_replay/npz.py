@@ -22,8 +22,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mmaproof.designs.errors import InputError
+from mmaproof.designs.files import LARGEST_DATA, require_file, why_unreadable
 
-LARGEST = 1 << 31
+LARGEST = LARGEST_DATA
 """Bytes that the arrays of one file may take, all of them together."""
 
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -139,8 +140,12 @@ def open_npz(path: Path | str, stream: BinaryIO | None = None) -> Iterator[NpzFi
     """
     if stream is None:
         file = Path(path)
-        if not file.is_file():
-            raise InputError(f"{path}: {'it is a folder; name a file in it' if file.is_dir() else 'no such file'}")
+        if not file.exists():
+            raise InputError(f"{path}: no such file")
+        try:
+            require_file(file)
+        except OSError as error:
+            raise InputError(f"{path}: {why_unreadable(error)}") from error
         with _refused(path), file.open("rb") as beginning:
             single = beginning.read(6) == MAGIC
         if single:

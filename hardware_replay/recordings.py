@@ -22,7 +22,7 @@ import numpy.typing as npt
 from mmaproof.designs.catalogue import Catalogue, find_design, load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError, InputError
-from mmaproof.designs.files import write_atomically
+from mmaproof.designs.files import read_text, why_unreadable, write_atomically
 from mmaproof.designs.formats import Format, find_format
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
 from mmaproof.hardware_replay.answers import Answers, Numbered, Rows
@@ -52,12 +52,12 @@ def read_index(folder: Path) -> dict[str, RecordingInfo]:
     """Return what ``index.json`` in ``folder`` says of each file. Raises InputError where it is malformed."""
     path = folder / "index.json"
     try:
-        index = json.loads(path.read_text(encoding="utf-8"))
+        index = json.loads(read_text(path))
         source = str(index.get("source", ""))
         return {entry["file"]: _info(folder, entry, source) for entry in index["recordings"]}
     except OSError as error:
         raise InputError(
-            f"{path}: {error.strerror}: it names formats and k of recordings that have no 'about'"
+            f"{path}: {why_unreadable(error)}: it names formats and k of recordings that have no 'about'"
         ) from error
     except InputError as error:
         raise InputError(f"{path}: {error}") from error

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mmaproof.designs.errors import InputError, did_you_mean
-from mmaproof.designs.files import read_toml, why_unreadable
+from mmaproof.designs.files import read_text, read_toml, why_unreadable
 
 _COMMENT = re.compile(r"/\*.*?\*/|(?:^|(?<=\s))(?://|#)[^\n]*", re.DOTALL)
 _VARIABLE = re.compile(r"\$(?:\{(?P<braces>\w+)\}|\((?P<round>\w+)\)|(?P<bare>\w+))")
@@ -49,7 +49,7 @@ def _read(path: Path, folder: Path, found: FileList, outer: tuple[Path, ...]) ->
     if path.resolve() in outer:
         raise InputError(f"{path}: this file list names itself")
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
     except (OSError, UnicodeDecodeError) as problem:
         why = why_unreadable(problem) if isinstance(problem, OSError) else "not UTF-8 text"
         raise InputError(f"{path}: {why}") from problem

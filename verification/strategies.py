@@ -73,6 +73,8 @@ BUSY = 0.8
 LEMMAS_ALONE = 0.5
 """Seconds of lemmas, for each 64 products, after which the whole question is asked in parallel. To build its formula
 takes about a tenth of this."""
+PATIENCE = 4.0
+"""How much longer that is for an argument, which has many small lemmas."""
 LEAST_SIMPLIFICATION = 1.0
 """Seconds for which a witness is simplified even where the time limit has passed."""
 SPECIAL_ROWS = 4096
@@ -108,6 +110,8 @@ class Case:
     """the question whose answer contains this one"""
     began: float | None = None
     """when a part of the question was asked first"""
+    patience: float = 1.0
+    """how much longer than usual parts are asked about without the whole question"""
     rival: Rival | None = None
     """the whole question, once it is asked in parallel with its parts"""
     stage: str = ""
@@ -178,7 +182,7 @@ class Case:
     def alone(self, now: float) -> float:
         """Return for how many seconds from ``now`` on the parts of the question are asked without the whole."""
         self.began = now if self.began is None else self.began
-        return self.began + LEMMAS_ALONE * max(1.0, self.question.k / 64) - now
+        return self.began + self.patience * LEMMAS_ALONE * max(1.0, self.question.k / 64) - now
 
     def _left(self) -> Limits:
         now = self.means.limits.seconds - self.seconds
@@ -401,7 +405,9 @@ def own_argument(case: Case) -> QuestionVerdict | None:
     argument = case.question.argument() if case.question.decides_by_argument else None
     if argument is None:
         return None
+    case.patience = PATIENCE
     theorem, lemmas = case.joined(argument)
+    case.patience = 1.0
     if theorem is None:
         case.tried += map(lemma_verdict, lemmas)
         return None

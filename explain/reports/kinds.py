@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mmaproof.designs.errors import InputError
-from mmaproof.designs.files import why_unreadable
+from mmaproof.designs.files import read_text, why_unreadable
 from mmaproof.explain import Picture
 from mmaproof.explain.answers.answer import ABSENT, read_as
 from mmaproof.explain.answers.parts import Lemma, Run
@@ -57,7 +57,7 @@ _PATTERNS = ("c", "d", "design", "designs", "unit", "units", "plan", "plans")
 def read_answer(path: Path) -> Any:
     """Return the answer that a command printed into a file. Raises InputError for what is none."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
         held = json.loads(text)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {why_unreadable(error)}") from error

@@ -15,10 +15,13 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from io import BytesIO
+from pathlib import Path
 
 import numpy as np
 
 from mmaproof.designs.errors import InputError, did_you_mean
+from mmaproof.designs.files import LARGEST_DATA, read_file
 from mmaproof.designs.operands import Patterns
 from mmaproof.gemm.programs.algorithm import OPERANDS
 from mmaproof.verification.distributions import assemble, from_float64
@@ -126,7 +129,7 @@ def _of_numbers(text: str, kind: str, first: str, second: str) -> Distribution:
 def _of_file(text: str) -> Distribution:
     """Return numbers of a file of NumPy, each drawn as often as any other. Raises InputError."""
     try:
-        held = np.load(text, allow_pickle=False)
+        held = np.load(BytesIO(read_file(Path(text), LARGEST_DATA)), allow_pickle=False)
         numbers = np.asarray(held).astype(np.float64).ravel()
     except (OSError, ValueError, TypeError) as error:
         raise InputError(f"{text}: cannot be read as an array of numbers: {error}") from error

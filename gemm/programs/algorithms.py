@@ -22,10 +22,11 @@
 * ``3xtf32-staged``: CUTLASS (``OpMultiplyAddFastF32`` with ``kStagedAccumulation``): the first word is truncated, the
   second is rounded to nearest with ties away, and the sum of every tile of k is added outside the unit; ``interval`` is
   the K of the tile. Both are checked against the mean squared errors that triton-lang/triton#4603 and pull request 4934
-  publish.
+  publish. Triton since pull request 4934 is ``3xtf32@outside=joint,interval=32``: the three products of a tile have one
+  accumulator from +0, whose sum is added.
 * ``bf16x3``, ``bf16x6``, ``bf16x9``: an operand is three words of bf16. The 3, 6 or 9 largest products of words are
   summed, the smallest first. The 3 largest need only two words (Henry, Tang and Heinecke, ARITH 2019). The source
-  leaves the rounding and the order open.
+  leaves the rounding and the order open. Triton's are the presets ``triton/bf16x3`` and ``triton/bf16x6``.
 * ``promoted``: operands are rounded once, and the sum of every ``interval`` elements of k is added to fp32 outside the
   unit (DeepSeek-V3 technical report, section 3.3.2: 128; DeepGEMM; CUTLASS's promotion interval of 4 instructions).
   Scales of blocks are not part of this: operands are as they are after scaling.

@@ -59,6 +59,11 @@ def _positive(text: str) -> int:
     return int(text)
 
 
+def _two_positive(text: str) -> tuple[int, int]:
+    first, _, second = text.partition("x")
+    return _positive(first), _positive(second)
+
+
 @dataclass(frozen=True, slots=True)
 class EqualParts(Parts):
     """``count`` consecutive parts of as many whole tiles each; the last one may have fewer (CUTLASS, split-K)."""
@@ -156,10 +161,7 @@ class Interleaved(Parts):
     @classmethod
     def parse(cls, text: str) -> Self:
         """Return the rule; ValueError for anything but two positive numbers joined by x."""
-        count, cross, step = text.partition("x")
-        if not cross:
-            raise ValueError(text)
-        return cls(_positive(count), _positive(step))
+        return cls(*_two_positive(text))
 
     @property
     def most(self) -> int:
@@ -191,10 +193,7 @@ class HalvedBlocks(Parts):
     @classmethod
     def parse(cls, text: str) -> Self:
         """Return the rule; ValueError for anything but two positive numbers joined by x."""
-        size, cross, unroll = text.partition("x")
-        if not cross:
-            raise ValueError(text)
-        return cls(_positive(size), _positive(unroll))
+        return cls(*_two_positive(text))
 
     def cut(self, length: int, tile: int) -> Sequence[Sequence[int]]:
         """Return the blocks."""

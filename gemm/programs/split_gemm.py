@@ -45,6 +45,8 @@ class Outside(StrEnum):
     MAIN = "main"
     """the one that the products of the first words go to"""
     ALL = "all"
+    JOINT = "joint"
+    """one that all products of an interval share, from +0: its sum is added (schedule block)"""
 
 
 class JoinsC(StrEnum):
@@ -133,6 +135,11 @@ class SplitGemm(Algorithm):
                 return problem
         if self.scale and self.accumulators is Accumulators.SHARED and max(self.products.words) > 1:
             return f"products scaled by 2**{self.scale} cannot share an accumulator: accumulators=separate"
+        if self.outside is Outside.JOINT and (self.schedule, self.accumulators) != (
+            Schedule.BLOCK,
+            Accumulators.SHARED,
+        ):
+            return "outside=joint is of one accumulator for each block: schedule=block and accumulators=shared"
         if self.interval % unit.k:
             return f"interval = {self.interval} is not a multiple of the instruction's K = {unit.k}"
         return None
@@ -180,10 +187,14 @@ class SplitGemm(Algorithm):
                 for at in range(0, length, whole):
                     sums[order] = self._product(builder, unit, cuts, (i, j), ks[at : at + whole], sums[order])
         else:
+            joint = self.outside is Outside.JOINT
             for at in range(0, length, block):
+                held = {0: builder.add(Zero(OPERANDS))} if joint else sums
                 for i, j in self.products.pairs:
                     order = self.order(i, j)
-                    sums[order] = self._product(builder, unit, cuts, (i, j), ks[at : at + block], sums[order])
+                    held[order] = self._product(builder, unit, cuts, (i, j), ks[at : at + block], held[order])
+                if joint:
+                    sums[0] = builder.add(Add(sums[0], held[0], OPERANDS, label="outside"))
         d = self._combined(builder, sums)
         return d if first_c else builder.add(Add(d, c, OPERANDS, label="d"))
 

@@ -503,7 +503,9 @@ class Identifier:
         return witnesses
 
     def _proof_limits(self) -> Limits:
-        return Limits(max(min(PROOF_SECONDS, self.until.left - self.reserved), LEAST_SECONDS), 4 << 30)
+        """Return the limits of one proof: its seconds are of computing, and the clock ends it with the whole alone."""
+        seconds, wall = min(PROOF_SECONDS, self.until.left - self.reserved), self.until.wall - time.monotonic()
+        return Limits(max(seconds, LEAST_SECONDS), 4 << 30, wall=max(wall - self.reserved, LEAST_SECONDS))
 
     def _add_joint_values(self, fit: Fit, behaviour: Behaviour, findings: dict[str, ParameterVerdict]) -> None:
         """Add the values that parameters have in settings that fit as well and differ in several of them.

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from mmaproof.designs.errors import InputError
-from mmaproof.designs.files import why_unreadable
+from mmaproof.designs.files import read_file, why_unreadable
 from mmaproof.hardware_replay.npz import LARGEST, MAGIC, open_npz, read_npy
 from mmaproof.hardware_replay.tables.table import Column, Table, gathered, is_raw, merged, role_of
 from mmaproof.hardware_replay.tables.tensors import read_safetensors, read_torch
@@ -245,19 +245,24 @@ def files_of(source: str) -> list[str]:
     return [source] if Path(source).exists() else [x.strip() for x in source.split(",") if x.strip()] or [source]
 
 
+def is_there(name: str) -> bool:
+    """Return whether there is a file of that name, or a pipe or a device, whose reader says what is wrong with it."""
+    path = Path(name)
+    return path.exists() and not path.is_dir()
+
+
 def read_bytes(name: str) -> bytes:
     """Return the content of a file or of stdin; InputError where it cannot be read or is too large."""
     if name == STDIN:
         if sys.stdin is None:
             raise InputError("-: stdin is closed")
-        return sys.stdin.buffer.read()
+        data = sys.stdin.buffer.read(LARGEST + 1)
+        if len(data) > LARGEST:
+            raise InputError(f"-: stdin holds more than {LARGEST} bytes; at most these are read")
+        return data
     path = Path(name)
-    if path.is_dir():
-        raise InputError(f"{path}: it is a folder; name a file in it")
     try:
-        if path.stat().st_size > LARGEST:
-            raise InputError(f"{path}: takes {path.stat().st_size} bytes; at most {LARGEST} are read")
-        return path.read_bytes()
+        return read_file(path, LARGEST)
     except OSError as error:
         raise InputError(f"{path}: {why_unreadable(error)}") from error
 

@@ -85,6 +85,15 @@ class WithinSpread(SameResults):
         exact = [CutIsExact(k, *kinds[k], s) for k, s in self.spreads.items() if s is not None]
         return [*exact, *cut_bounds(total), ConversionOfValue(design, total)]
 
+    @property
+    def decides_by_argument(self) -> bool:
+        """Whether there are lemmas, and no scales.
+
+        What the steps do not say of a design (normalised products) is left to the lemmas, and so are scales: their
+        terms may differ by hundreds of places, each of which would be a case.
+        """
+        return self.scale_format is None and bool(self.lemmas())
+
     def argument(self) -> Argument:
         """Return that the step returns what its exact twin does, because no term loses anything."""
         return self._lose_nothing

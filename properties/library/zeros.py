@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 
 from pysmt.fnode import FNode
 
@@ -12,24 +13,16 @@ from mmaproof.designs.errors import DesignError
 from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.library.single_product import smallest_product
 from mmaproof.properties.library.special_case import NothingBesideC
-from mmaproof.properties.property import INTEGER, UNSTATED, SimpleProperty, has_single_sum, kept_bits
+from mmaproof.properties.property import INTEGER, UNSTATED, SimpleProperty, kept_bits
 from mmaproof.properties.question import Argument, SpecialCase
 from mmaproof.properties.run_question import RunQuestion, Scope, of_one_step
 from mmaproof.properties.settings import changed_to, has_value
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.leaves import Leaves
-from mmaproof.smt.proving.conversions import ConversionOfValue
-from mmaproof.smt.proving.cuts import cut_bounds
+from mmaproof.smt.bundles.zero_steps import ZeroSteps
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError, conjuncts
 from mmaproof.smt.proving.laws_in_use import LawsInUse
-from mmaproof.smt.proving.lemma import Lemma
-from mmaproof.smt.proving.zeros import (
-    ZeroHidesNothing,
-    ZeroIsLowest,
-    unused_bits,
-    zeros_can_be_lowest,
-)
 from mmaproof.smt.semantics import DotProduct, OperandWords, StepSignals, dot_product_accumulate
 from mmaproof.smt.semantics.labels import is_of_products
 from mmaproof.smt.semantics.patterns import is_finite, same_number, signed_like, zero
@@ -49,7 +42,41 @@ class _SameNumber(RunQuestion):
         return same_number(algebra, self.design.d_format, results[0].d, results[1].d)
 
 
-class _Appended(_SameNumber):
+class _ZerosMoved(_SameNumber):
+    """Both runs are of a step, and differ in what zero products read alone."""
+
+    @property
+    def decides_by_argument(self) -> bool:
+        """Whether products are terms of fused sums, have the same scales, and zeros add 0.
+
+        If what is cut of a term depended on the sign of c, a zero of the other sign could add one unit.
+        """
+        needed = (Guarantee.ALIGNED_SUMS, Guarantee.SINGLE_PRODUCTS, Guarantee.OWN_CUTS)
+        return self.blocks <= 1 and self.design.guarantees(*needed)
+
+    def argument(self) -> Argument | None:
+        """Return that no exponent of a zero is above that of a product that is not zero."""
+        return self._lowest if self.decides_by_argument else None
+
+    def _lowest(self, kernel: Kernel) -> None:
+        algebra = TermAlgebra(kernel.environment)
+        x, columns = self.symbols(algebra), []
+        for fmt in self.formats[:2]:
+            least = algebra.unsigned(fmt.encode(Fraction(2) ** fmt.e_min), fmt.bits)
+            columns.append([least] * self.k)
+        smallest = OperandWords(columns[0], columns[1], x.c, x.scale_a, x.scale_b)
+        runs = [(self.design, smallest), *self.runs(algebra, x)]
+        steps = [dot_product_accumulate(self.asked(design), algebra, words).steps for design, words in runs]
+        if any(len(found) != 1 or not found[0].sums for found in steps):
+            raise NotComposedError("products are added in several steps, or rounded")
+        ((of_smallest,), *(both)) = steps
+        assumed = [Truth(x, algebra) for x in conjuncts(self.formula.violation)][:-1]
+        same = partial(same_number, algebra, self.design.d_format)
+        least = of_smallest.sums[0].terms[0].exponent
+        ZeroSteps(kernel, [found[0] for found in both], least, assumed, same).prove()
+
+
+class _Appended(_ZerosMoved):
     """A step whose last product or group is (+0) * (+0) returns the same as in a design where zeros take no part."""
 
     def __init__(self, design: Design, scope: Scope) -> None:
@@ -96,10 +123,6 @@ class _Appended(_SameNumber):
     def special_case(self) -> SpecialCase:
         """Return the question about a step whose products are all zeros."""
         return NothingBesideC(self, 0).as_case()
-
-    def lemmas(self) -> Sequence[Lemma]:
-        """Return that (+0) * (+0) lies lowest."""
-        return [ZeroIsLowest(self.design, partner=False)] if zeros_can_be_lowest(self.design) else ()
 
 
 def _without_zeros(design: Design) -> Design:
@@ -150,7 +173,7 @@ def _why_not_aligned(design: Design) -> str | None:
     return None if design.guarantees(Guarantee.ALIGNED_TERMS) else UNSTATED
 
 
-class _OtherPartner(_SameNumber):
+class _OtherPartner(_ZerosMoved):
     """d is the same whatever finite number a zero is multiplied by."""
 
     def runs(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Sequence[tuple[Design, OperandWords[D]]]:
@@ -169,20 +192,6 @@ class _OtherPartner(_SameNumber):
     def special_case(self) -> SpecialCase:
         """Return the question about a step whose other products are zeros."""
         return NothingBesideC(self, 1).as_case()
-
-    def lemmas(self) -> Sequence[Lemma]:
-        """Return that every zero product lies lowest, or below all products where it may hide no bit of c."""
-        design = self.design
-        if not zeros_can_be_lowest(design):
-            return ()
-        above_c = (
-            has_value(design, "zero_product", "operand-minus-126") and _highest_zero(design) > design.c_format.e_min
-        )
-        is_sum = has_single_sum(design) and design.guarantees(Guarantee.EXACT_SUM, Guarantee.CONVERTED_BY_RHO)
-        if not (above_c and is_sum):
-            return [ZeroIsLowest(design, partner=True)]
-        (total,) = self.symbolic_step().sums
-        return [ZeroHidesNothing(design, total), *cut_bounds(total), ConversionOfValue(design, total)]
 
 
 class ZeroTimesNonzero(SimpleProperty):
@@ -329,3 +338,8 @@ def _lowest_term(design: Design) -> int:
     if design.adds_c_last:
         return lowest
     return min(lowest, c.e_min - c.fraction_bits)
+
+
+def unused_bits(design: Design) -> int:
+    """Return how many low bits of a result are zero because rho does not use them. NaNs are excepted."""
+    return 0 if design.adds_c_last else design.d_format.fraction_bits - design.step.conversion.fraction_bits

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from mmaproof.designs.operands import Patterns
-from mmaproof.smt.algebra.protocol import Algebra, Word
+from mmaproof.smt.algebra.integers import ValueAlgebra
+from mmaproof.smt.algebra.protocol import Word
 
 FAST_BITS = 63
 """Widest word that int64 holds, read as signed or as unsigned."""
@@ -24,7 +25,7 @@ Data = Any
 """np.ndarray of int64 or object, or a scalar of either kind."""
 
 
-class ArrayAlgebra(Algebra[Data, Any]):
+class ArrayAlgebra(ValueAlgebra[Data, Any]):
     """Words are int64 (or object) arrays of values, truth values are bool arrays, or scalars where all are false."""
 
     def from_patterns(self, patterns: Patterns, width: int) -> Word[Data]:
@@ -49,24 +50,6 @@ class ArrayAlgebra(Algebra[Data, Any]):
         if to_width <= FAST_BITS < width:
             return x.astype(np.int64) if isinstance(x, np.ndarray) else np.int64(x)
         return x
-
-    def _add(self, x: Data, y: Data) -> Data:
-        return x + y
-
-    def _subtract(self, x: Data, y: Data, width: int) -> Data:
-        return x - y
-
-    def _negate(self, x: Data, width: int) -> Data:
-        return -x
-
-    def _magnitude(self, x: Data, negative: Any, width: int) -> Data:
-        return abs(x)
-
-    def _multiply(self, x: Data, y: Data) -> Data:
-        return x * y
-
-    def _shift_left(self, x: Data, places: int, width: int) -> Data:
-        return x << places
 
     def _shift_right(self, x: Data, width: int, signed: bool, amount: Data, amount_width: int) -> Data:
         # beyond the width the result is 0 or -1 as it is at the width; int64 shifts end at 63
@@ -132,15 +115,6 @@ class ArrayAlgebra(Algebra[Data, Any]):
 
     def _to_pattern(self, x: Data, width: int) -> Data:
         return x & ((1 << width) - 1)
-
-    def _bitwise_and(self, x: Data, y: Data) -> Data:
-        return x & y
-
-    def _bitwise_or(self, x: Data, y: Data) -> Data:
-        return x | y
-
-    def _bitwise_xor(self, x: Data, y: Data) -> Data:
-        return x ^ y
 
     def _complement(self, x: Data, width: int) -> Data:
         return x ^ ((1 << width) - 1)

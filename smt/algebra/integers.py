@@ -6,8 +6,9 @@ A word's data is its value (negative where the word is signed), so expanding ope
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
-from mmaproof.smt.algebra.protocol import Algebra, Truth, Word
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.signals import Signal
 
 
@@ -24,7 +25,38 @@ def _wrap(value: int, width: int, signed: bool) -> int:
     return value - (1 << width) if signed and value >> (width - 1) else value
 
 
-class IntegerAlgebra(Algebra[int, bool]):
+class ValueAlgebra(Algebra[D, T]):
+    """The data of a word is its value, so expanding operations are Python's own, on integers as on arrays."""
+
+    def _add(self, x: Any, y: Any) -> Any:
+        return x + y
+
+    def _subtract(self, x: Any, y: Any, width: int) -> Any:
+        return x - y
+
+    def _negate(self, x: Any, width: int) -> Any:
+        return -x
+
+    def _magnitude(self, x: Any, negative: Any, width: int) -> Any:
+        return abs(x)
+
+    def _multiply(self, x: Any, y: Any) -> Any:
+        return x * y
+
+    def _shift_left(self, x: Any, places: int, width: int) -> Any:
+        return x << places
+
+    def _bitwise_and(self, x: Any, y: Any) -> Any:
+        return x & y
+
+    def _bitwise_or(self, x: Any, y: Any) -> Any:
+        return x | y
+
+    def _bitwise_xor(self, x: Any, y: Any) -> Any:
+        return x ^ y
+
+
+class IntegerAlgebra(ValueAlgebra[int, bool]):
     """Words are Python integers, truth values are Python bools.
 
     With ``checks``, every invariant that the semantics states, and the bounds of every signal, are computed, and
@@ -64,24 +96,6 @@ class IntegerAlgebra(Algebra[int, bool]):
     def _extend(self, x: int, width: int, to_width: int, signed: bool) -> int:
         return x
 
-    def _add(self, x: int, y: int) -> int:
-        return x + y
-
-    def _subtract(self, x: int, y: int, width: int) -> int:
-        return x - y
-
-    def _negate(self, x: int, width: int) -> int:
-        return -x
-
-    def _magnitude(self, x: int, negative: bool, width: int) -> int:
-        return abs(x)
-
-    def _multiply(self, x: int, y: int) -> int:
-        return x * y
-
-    def _shift_left(self, x: int, places: int, width: int) -> int:
-        return x << places
-
     def _shift_right(self, x: int, width: int, signed: bool, amount: int, amount_width: int) -> int:
         return x >> min(amount, width)
 
@@ -117,15 +131,6 @@ class IntegerAlgebra(Algebra[int, bool]):
 
     def _to_pattern(self, x: int, width: int) -> int:
         return _wrap(x, width, False)
-
-    def _bitwise_and(self, x: int, y: int) -> int:
-        return x & y
-
-    def _bitwise_or(self, x: int, y: int) -> int:
-        return x | y
-
-    def _bitwise_xor(self, x: int, y: int) -> int:
-        return x ^ y
 
     def _complement(self, x: int, width: int) -> int:
         return _wrap(~x, width, False)

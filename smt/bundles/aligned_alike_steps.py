@@ -18,7 +18,12 @@ from mmaproof.designs.design import Design
 from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.leaves import Leaves
-from mmaproof.smt.bundles.term_facts import factors_of, prove_product_is_zero, prove_where_not_zero
+from mmaproof.smt.bundles.term_facts import (
+    factors_of,
+    prove_product_is_zero,
+    prove_total,
+    prove_where_not_zero,
+)
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
 from mmaproof.smt.proving.laws_in_use import LawsInUse
 from mmaproof.smt.semantics import StepSignals
@@ -130,8 +135,7 @@ class AlignedAlikeSteps:
             p, q = self._algebra.modular_sum([p, x], width), self._algebra.modular_sum([q, y], width)
             self._alike([before, (x, y)], (p, q))
         for x, total in ((p, self._sums[0]), (q, self._sums[1])):
-            if not self._kernel.same(x.data, total.total.data):
-                raise NotComposedError("a sum is added in another way")
+            prove_total(self._laws, self._algebra, x, total)
 
     def _alike(self, known: Sequence[tuple[_Word, _Word]], claim: tuple[_Word, _Word]) -> None:
         """Prove that words are the same where some product is not zero, from the words that they are made of."""

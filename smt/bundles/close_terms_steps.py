@@ -29,6 +29,7 @@ from mmaproof.smt.bundles.term_facts import (
     prove_bounds,
     prove_first_bound,
     prove_largest_exponent,
+    prove_total,
     prove_where_zero,
     within,
 )
@@ -222,8 +223,8 @@ class CloseTermsSteps:
                 prove_bound_of_sum(self._laws, self._algebra, *part)
             sums = [self._algebra.modular_sum(pair, pair[0].width) for pair in zip(sums, terms, strict=True)]
             most = [x + y for x, y in zip(most, bounds[i], strict=True)]
-        if not all(self._laws.kernel.same(x.data, t.total.data) for x, t in zip(sums, both, strict=True)):
-            raise NotComposedError("a sum is added in another way")
+        for x, t in zip(sums, both, strict=True):
+            prove_total(self._laws, self._algebra, x, t)
 
     def _begun(self, cases: Sequence[Case], bounds: Sequence[int]) -> None:
         """Prove of the first terms, each as wide as its sum, what is proved of the sums."""

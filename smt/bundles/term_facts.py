@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pysmt.fnode import FNode
 
 from mmaproof.smt.algebra.protocol import Truth, Word, ite
@@ -33,11 +35,16 @@ def prove_product_is_zero(laws: LawsInUse, algebra: TermAlgebra, product: Word[F
 
 
 def prove_where_not_zero(
-    laws: LawsInUse, algebra: TermAlgebra, word: Word[FNode], claim: Truth[FNode], why: str
+    laws: LawsInUse,
+    algebra: TermAlgebra,
+    word: Word[FNode],
+    claim: Truth[FNode],
+    why: str,
+    assumed: Sequence[Truth[FNode]] = (),
 ) -> None:
     """Prove a claim about operands, or that a word is zero: of a product, whatever its factors are."""
     zeros = [f.is_value(0) for f in factors_of(algebra, word)]
-    laws.claim(algebra.any_of([claim, *zeros]).data, (), {}, why)
+    _claim_of_operands(laws, algebra.any_of([claim, *zeros]), assumed, why)
     if len(zeros) > 1:
         prove_product_is_zero(laws, algebra, word)
         leaves = Leaves(algebra)
@@ -46,12 +53,19 @@ def prove_where_not_zero(
         leaves.use(laws, algebra.any_of([holds, zero]), known, why)
 
 
-def prove_where_zero(laws: LawsInUse, algebra: TermAlgebra, word: Word[FNode], claim: Truth[FNode], why: str) -> None:
+def prove_where_zero(
+    laws: LawsInUse,
+    algebra: TermAlgebra,
+    word: Word[FNode],
+    claim: Truth[FNode],
+    why: str,
+    assumed: Sequence[Truth[FNode]] = (),
+) -> None:
     """Prove a claim about operands where a word is zero: of a product, where either factor is."""
     factors = factors_of(algebra, word)
     zeros = [f.is_value(0) for f in factors]
     for z in zeros:
-        laws.claim((~z | claim).data, (), {}, why)
+        _claim_of_operands(laws, ~z | claim, assumed, why)
     if len(factors) > 1:
         leaves = Leaves(algebra)
         x, y = (leaves.word(f) for f in factors)
@@ -60,6 +74,15 @@ def prove_where_zero(laws: LawsInUse, algebra: TermAlgebra, word: Word[FNode], c
         leaves = Leaves(algebra)
         p, q, zero, holds = (leaves.truth(z) for z in (*zeros, word.is_value(0), claim))
         leaves.use(laws, ~zero | holds, [~p | holds, ~q | holds, algebra.any_of([p, q, ~zero])], why)
+
+
+def _claim_of_operands(laws: LawsInUse, claim: Truth[FNode], assumed: Sequence[Truth[FNode]], why: str) -> None:
+    """Prove a claim about operands from those of the assumptions that are about its operands alone."""
+    if claim.data.is_true():
+        return
+    symbols_of = laws.environment.fvo.get_free_variables
+    symbols = symbols_of(claim.data)
+    laws.claim(claim.data, [x.data for x in assumed if symbols_of(x.data) <= symbols], {}, why)
 
 
 def prove_largest(laws: LawsInUse, algebra: TermAlgebra, term: Term[FNode, FNode]) -> None:
@@ -114,11 +137,17 @@ def prove_sum_within(laws: LawsInUse, algebra: TermAlgebra, total: FusedSum[FNod
     for x, term, bound in zip(words[1:], total.aligned[1:], bounds, strict=True):
         prove_bound_of_sum(laws, algebra, register, term, most, bound)
         register, most = algebra.modular_sum([register, x], width), most + bound
+    prove_total(laws, algebra, register, total)
+    return most
+
+
+def prove_total(laws: LawsInUse, algebra: TermAlgebra, register: Word[FNode], total: FusedSum[FNode, FNode]) -> None:
+    """Prove that the aligned terms, added in turn, are the sum. Raises NotComposedError."""
+    width = total.total.width
     if not laws.kernel.same(register.data, total.total.data):
-        laws.sums(width).compressed([x.data for x in words], algebra)
+        laws.sums(width).compressed([x.extend(width).data for x in total.aligned], algebra)
     if not laws.kernel.same(register.data, total.total.data):
         raise NotComposedError("a sum is added in another way")
-    return most
 
 
 def prove_first_bound(laws: LawsInUse, algebra: TermAlgebra, total: FusedSum[FNode, FNode], bound: int) -> None:

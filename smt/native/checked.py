@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
@@ -26,17 +25,13 @@ CHECKED_ROWS = 128
 """Rows on which code is run before it is used, compiled or read from the cache."""
 
 Kernel = TypeVar("Kernel")
+Key = TypeVar("Key")
 
 
 _locks = [threading.RLock()]
 if hasattr(os, "register_at_fork"):
     # a child has the locks as they were, and not the threads that would release them
     os.register_at_fork(after_in_child=lambda: _locks.__setitem__(0, threading.RLock()))
-
-
-def compiling() -> AbstractContextManager[bool]:
-    """Return what only one thread enters at a time: nothing is compiled twice."""
-    return _locks[0]
 
 
 class MiscompiledError(Exception):
@@ -97,6 +92,18 @@ def checked(recipe: Recipe[Kernel]) -> Kernel:
     if recipe.key is not None:
         cache.keep(recipe.key, cache.Entry(compiled, source.sizes, tuple(expected.tolist())))
     return kernel
+
+
+def once(loaded: dict[Key, Kernel], key: Key, recipe: Callable[[], Recipe[Kernel]]) -> Kernel:
+    """Return a checked kernel of ``loaded``, made where it is not there. Only one thread compiles at a time."""
+    if (found := loaded.get(key)) is not None:
+        return found
+    with _locks[0]:
+        found = loaded.get(key) or checked(recipe())
+        if len(loaded) >= MOST_LOADED:
+            del loaded[next(iter(loaded))]
+        loaded[key] = found
+    return found
 
 
 @lru_cache(maxsize=8)

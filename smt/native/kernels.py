@@ -22,7 +22,7 @@ from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
 from mmaproof.smt.algebra.nodes import LANES, Node, Op, needed
 from mmaproof.smt.evaluate import evaluate_on_arrays
 from mmaproof.smt.native import cache
-from mmaproof.smt.native.checked import MOST_LOADED, Recipe, Source, checked, compiling, sample
+from mmaproof.smt.native.checked import Recipe, Source, checked, once, sample
 from mmaproof.smt.native.compiler import MachineCode, processor
 from mmaproof.smt.native.lowering import InputColumn, Writer, continued, input_columns, lower
 
@@ -249,14 +249,7 @@ def rows_kernel(design: Design, length: int) -> RowsKernel:
     Raises TooWideError where numbers need more than 128 bits, TargetUnavailable where llvmlite is missing,
     MiscompiledError where what was compiled just now is wrong.
     """
-    if (found := _loaded.get((design, length))) is not None:
-        return found
-    with compiling():
-        found = _loaded.get((design, length)) or checked(_recipe(design, length))
-        if len(_loaded) >= MOST_LOADED:
-            del _loaded[next(iter(_loaded))]
-        _loaded[design, length] = found
-    return found
+    return once(_loaded, (design, length), lambda: _recipe(design, length))
 
 
 def _recipe(design: Design, length: int) -> Recipe[RowsKernel]:

@@ -21,7 +21,7 @@ from mmaproof.designs.formats import Format, Specials
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
 from mmaproof.smt.evaluate import CHUNK_ROWS, evaluate_on_arrays
 from mmaproof.smt.native import cache
-from mmaproof.smt.native.checked import MOST_LOADED, Recipe, Source, checked, compiling, sample
+from mmaproof.smt.native.checked import Recipe, Source, once, sample
 from mmaproof.smt.native.compiler import MachineCode, processor
 from mmaproof.smt.native.kernels import is_infinite
 from mmaproof.smt.native.lowering import continued, input_columns, lower
@@ -158,14 +158,7 @@ def panel_kernel(design: Design, finite: bool, few: bool = False) -> PanelKernel
 
     Raises as ``rows_kernel``.
     """
-    if (found := _loaded.get((design, finite, few))) is not None:
-        return found
-    with compiling():
-        found = _loaded.get((design, finite, few)) or checked(_recipe(design, finite, few))
-        if len(_loaded) >= MOST_LOADED:
-            del _loaded[next(iter(_loaded))]
-        _loaded[design, finite, few] = found
-    return found
+    return once(_loaded, (design, finite, few), lambda: _recipe(design, finite, few))
 
 
 def _recipe(design: Design, finite: bool, few: bool) -> Recipe[PanelKernel]:

@@ -9,7 +9,7 @@ the pairs from which G and P are computed, so it is a lemma of a few bits.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -19,9 +19,6 @@ from mmaproof.smt.solving.gates import FALSE, TRUE
 from mmaproof.smt.solving.refuting import NotRefutedError
 from mmaproof.smt.solving.sums import MOST_INPUTS, EqualSums, SumLemma, holds
 
-Made = Mapping[int, tuple[str | int, ...]]
-Key = tuple[int, int, tuple[int, ...]]
-"""the literals of a sum, of its carry and of what is added"""
 RANDOM_SAMPLES: Final = 512
 MOST_NEAR: Final = 12
 """gates that a lemma about one adder is of"""
@@ -39,126 +36,74 @@ class _Span:
     literal: int
 
 
-@dataclass(frozen=True)
-class _Position:
-    key: Key
-    x: int
-    y: int
-    carry: int = 0
-    """the literal of the carry out of this position, as the adder above takes it; 0: no gate has to be it"""
+Position = tuple[int, int, int]
+"""the literals of a sum, and of the two that are added there to the carry from below"""
 
 
 class CarryProofs:
     """The lemmas about carries, and the gates that these need. The lemmas are those of a whole proof."""
 
-    def __init__(
-        self, sums: EqualSums, made: Made, added: list[tuple[str | int, ...]], values: Mapping[int, int]
-    ) -> None:
-        self._sums, self._made, self._added = sums, made, added
+    def __init__(self, sums: EqualSums, added: list[tuple[str | int, ...]], values: Mapping[int, int]) -> None:
+        self._sums, self._added = sums, added
         self.values, self.every = dict(values), values[TRUE]
         """of all variables on samples, a bit for each, and a number with all bits"""
-        self._refused = set[tuple[tuple[int, int, int], ...]]()
         self.lemmas: list[SumLemma] = []
-        self._of_key: dict[Key, SumLemma] = {}
-        self._of_carry: dict[int, Key] = {}
-        self._first: list[Key] = []
-
-    def lemma(self, key: Key) -> SumLemma:
-        """Return the lemma of an adder whose carry was proved. Raises NotRefutedError."""
-        s, out, added = key
-        lemma = self._of_key.get(key) or self.near(((1, s), (2, out), *((-1, x) for x in added)))
-        if lemma is None:
-            raise NotRefutedError(f"literal {key[1]} is not proved to be a carry")
-        return lemma
+        self._made: Mapping[int, tuple[str | int, ...]] = {}
+        self._made_of = 0
+        """how many variables there were when the gates were listed"""
 
     def near(self, of: tuple[tuple[int, int], ...]) -> SumLemma | None:
         """Return the lemma of a sum that holds of the gates from which it is computed, or None.
 
-        The last gate of those that it is of is replaced by what it reads, until the lemma holds or there are too many.
+        The last gate of those that it is of is replaced by what it reads, until the lemma holds or there are too many:
+        first with what is added left as it is. If the sum is of few operands, all of their values are tried.
         """
         made = self.made
-        inputs = {abs(x) for _, x in of} - {TRUE}
-        while len(inputs) <= MOST_INPUTS:
-            lemma = SumLemma(tuple(sorted(inputs)), (), of)
-            if len(inputs) <= MOST_NEAR and holds(made, lemma, ()):
-                return lemma
-            last = max(inputs)
-            if last not in made:
-                return None
-            inputs = inputs - {last} | {abs(int(x)) for x in made[last][1:]} - {TRUE}
-        return None
+        for kept in ({abs(x) for w, x in of if w < 0} - {TRUE}, set[int]()):
+            inputs = {abs(x) for _, x in of} - {TRUE}
+            while len(inputs) <= MOST_INPUTS:
+                lemma = SumLemma(tuple(sorted(inputs)), (), of)
+                if len(inputs) <= MOST_NEAR and holds(made, lemma, ()):
+                    return lemma
+                last = max(inputs - kept, default=0)
+                if last not in made:
+                    break
+                inputs = inputs - {last} | {abs(int(x)) for x in made[last][1:]} - {TRUE}
+                inputs -= {v for v in inputs if v in made and all(abs(int(x)) in inputs for x in made[v][1:])}
+        lemma = SumLemma(self._operands({abs(x) for _, x in of}), (), of)
+        return lemma if holds(made, lemma, ()) else None
 
-    def prove(self, far: Iterable[Key], used: Iterable[Key], results: Container[int]) -> None:
-        """Prove the carries of adders in chains of those that are used. Raises NotRefutedError.
+    def _operands(self, of: set[int]) -> tuple[int, ...]:
+        """Return the operands that variables are computed from, as far as they are tried."""
+        made, found, seen, pending = self.made, list[int](), {TRUE}, list(of)
+        while pending and len(found) <= MOST_INPUTS:
+            v = pending.pop()
+            if v not in seen:
+                seen.add(v)
+                found += () if v in made else (v,)
+                pending += (abs(int(x)) for x in made.get(v, ())[1:])
+        return tuple(found)
 
-        ``results`` are the variables of the sums that the last adder gives.
-        """
-        far = list(dict.fromkeys(far))
-        self._of_carry = {abs(x[1]): x for x in used}
-        self._first = [*far, *(x for x in self._of_carry.values() if abs(x[0]) in results)]
-        below = {x: self._of_carry.get(abs(self._carry_in(x))) for x in far}
-        lower = set(below.values())
-        for top in far:
-            if top not in lower:
-                self._chain(top)
-
-    def prove_word(self, added: Sequence[tuple[int, int, int]]) -> list[SumLemma]:
-        """Prove that literals are the bits of a sum: for each position the sum, x and y, the lowest first.
+    def prove_word(self, positions: Sequence[Position], into: int) -> list[SumLemma]:
+        """Prove that literals are the bits of a sum, the lowest first, where ``into`` is carried into the lowest.
 
         Return the lemmas of their adders, whose carries are gates that are added. Raises NotRefutedError.
         """
-        positions, carry = list[_Position](), FALSE
-        if any(tuple(added[: i + 1]) in self._refused for i in range(len(added))):
-            raise NotRefutedError("these words were tried")
-        for s, x, y in added:
-            out = self._gate("ite", self._gate("xor", x, y), carry, x)
-            positions.append(_Position((s, out, (x, y, carry)), x, y))
-            carry = out
-        _Chain(self, self._sums, self._gate, positions, FALSE, self._of_key).prove()
-        for i, p in enumerate(positions):
-            if p.key not in self._of_key:
-                self._refused.add(tuple(added[: i + 1]))
-                raise NotRefutedError(f"literal {p.key[0]} is not proved to be a sum")
-        return [self._of_key[p.key] for p in positions]
-
-    def _carry_in(self, key: Key) -> int:
-        """Return the input that is carried into an adder, 0 where none is told from the others.
-
-        Of three inputs it is the one that the gate of the sum reads by itself, of two the carry of another adder.
-        """
-        s, _, inputs = key
-        if len(inputs) == 3:
-            _, *read = self._made[abs(s)]
-            alone = [x for x in inputs if abs(x) in {abs(int(y)) for y in read}]
-        else:
-            alone = [x for x in inputs if self._of_carry.get(abs(x)) in self._first]
-        return alone[0] if len(alone) == 1 else 0
+        found = _Chain(self, self._sums, self._gate, positions, into).prove()
+        if len(found) < len(positions):
+            raise NotRefutedError(f"literal {positions[len(found)][0]} is not proved to be a sum")
+        return found
 
     def _gate(self, *gate: str | int) -> int:
         self._added.append(gate)
         return self._sums.add_gate(gate)
 
-    # --- a chain ----------------------------------------------------------------------------------------------
-
-    def _chain(self, top: Key) -> None:
-        chain = [top]
-        while (lower := self._of_carry.get(abs(self._carry_in(chain[-1])))) is not None and lower not in chain:
-            chain.append(lower)
-        positions = list[_Position]()
-        for key in reversed(chain):
-            _, out, inputs = key
-            into = self._carry_in(key)
-            x, y = (*(z for z in inputs if z != into), FALSE)[:2]
-            below = positions[-1].carry if positions else into
-            sign = 1 if into in (0, below) else -1
-            positions.append(_Position(key, sign * x, sign * y, sign * out))
-        first = self._carry_in(chain[-1])
-        _Chain(self, self._sums, self._gate, positions, first or FALSE, self._of_key).prove()
-
     @property
     def made(self) -> Mapping[int, tuple[str | int, ...]]:
         """The gates, with those that were added."""
-        return self._sums.gates.inputs()
+        if self._made_of != self._sums.gates.variables:
+            self._made_of, self._made = self._sums.gates.variables, self._sums.gates.inputs()
+        return self._made
 
 
 class _Chain:
@@ -169,22 +114,21 @@ class _Chain:
         proofs: CarryProofs,
         sums: EqualSums,
         gate: Callable[..., int],
-        positions: Sequence[_Position],
+        positions: Sequence[Position],
         into: int,
-        of_key: dict[Key, SumLemma],
     ) -> None:
         self._proofs, self._sums, self._made, self._gate = proofs, sums, dict(sums.gates.inputs()), gate
-        self._positions, self._into, self._of_key = positions, into, of_key
+        self._positions, self._into = positions, into
         self._carries = [into]
-        for p in positions:
-            self._carries.append(gate("ite", gate("xor", p.x, p.y), self._carries[-1], p.x))
+        for _, x, y in positions:
+            self._carries.append(gate("ite", gate("xor", x, y), self._carries[-1], x))
         self._all = dict(sums.gates.inputs())
         self._position: dict[int, list[int]] = {}
-        for i, p in enumerate(positions):
-            for z in {abs(p.x), abs(p.y)} - {TRUE}:
+        for i, (_, x, y) in enumerate(positions):
+            for z in {abs(x), abs(y)} - {TRUE}:
                 self._position.setdefault(z, []).append(i)
         self._spans: dict[int, list[_Span]] = {}
-        self._value = 0
+        self._value = proofs.values[into] if into > 0 else proofs.values[-into] ^ proofs.every
         """of the carry into a position on samples of operands"""
         self._never = set[tuple[int, int]]()
         """spans that generate no carry"""
@@ -195,8 +139,9 @@ class _Chain:
         self._of_fact: dict[int, set[int]] = {}
         """the carries that a lemma is about"""
 
-    def prove(self) -> None:
-        cone = self._cone()
+    def prove(self) -> list[SumLemma]:
+        """Return the lemmas of the adders from the lowest position up to the first that is not proved."""
+        cone, proved = self._cone(), list[SumLemma]()
         self._find(cone)
         pairs: dict[tuple[int, int], list[_Span]] = {}
         for x in (x for found in self._spans.values() for x in found if not x.generates):
@@ -206,22 +151,23 @@ class _Chain:
             of = [x for x in self._spans.get(v, ()) if x.generates]
             for x in of[:1] + of[1:][-MOST_SPANS:]:
                 of_last.setdefault(x.last, []).append(x)
-        for i, position in enumerate(self._positions):
+        for i in range(len(self._positions)):
             self._sums.keep_to_time()
             never = [_Span(True, i, k, FALSE) for k in range(i, -1, -1) if (i, k) in self._never]
             for x in never + of_last.get(i, []):
                 for p in [None] if x.first < 0 else pairs.get((x.last, x.first), ()):
                     self._pair(x, p)
-            if not position.carry:
-                self._find_near(i, cone)
-            self._adder(i, position)
-            if not position.carry and position.key not in self._of_key:
-                return
+            self._find_near(i, cone)
+            lemma = self._adder(i)
+            if lemma is None:
+                break
+            proved.append(lemma)
+        return proved
 
     def _find_near(self, i: int, cone: Sequence[int]) -> None:
         """Prove of gates that they are the carry out of a position where they read what x and y are computed from."""
         values, every, carry = self._proofs.values, self._proofs.every, self._carries[i + 1]
-        x, y = (values[abs(z)] ^ (0 if z > 0 else every) for z in (self._positions[i].x, self._positions[i].y))
+        x, y = (values[abs(z)] ^ (0 if z > 0 else every) for z in self._positions[i][1:])
         self._value = value = x & y | (x | y) & self._value
         for v in cone if 0 < value < every else ():
             if v not in self._facts and values[v] in (value, value ^ every):
@@ -232,7 +178,7 @@ class _Chain:
 
     def _cone(self) -> list[int]:
         """Return the gates between the positions and the carries, each after its inputs."""
-        pending, found = [abs(p.carry or p.key[0]) for p in self._positions], set[int]()
+        pending, found = [abs(p[0]) for p in self._positions], set[int]()
         while pending:
             v = pending.pop()
             if v in found or v in self._position or v == abs(self._into):
@@ -250,8 +196,8 @@ class _Chain:
         every = (1 << rows) - 1
         values = {TRUE: every, abs(self._into): into if self._into > 0 else into ^ every}
         values |= {v: int.from_bytes(random.Random(v).randbytes(rows // 8 + 1)) & every for v in self._others}
-        for p, a, b in zip(self._positions, x, y, strict=True):
-            for z, value in ((p.x, a), (p.y, b)):
+        for (_, p, q), a, b in zip(self._positions, x, y, strict=True):
+            for z, value in ((p, a), (q, b)):
                 values[abs(z)] = value if z > 0 else value ^ every
         values[TRUE] = every
         of_value: dict[int, list[tuple[int, int]]] = {}
@@ -302,11 +248,11 @@ class _Chain:
         into = np.where(firsts == 0, carried, into).astype(np.uint8)
         x, y = (np.zeros((rows, count), dtype=np.uint8) for _ in range(2))
         known: dict[int, Any] = {TRUE: np.ones(rows, dtype=np.uint8)}
-        for i, p in enumerate(self._positions):  # one variable may be in several positions
-            for z, column in ((p.x, x), (p.y, y)):
+        for i, (_, *added) in enumerate(self._positions):  # one variable may be in several positions
+            for z, column in zip(added, (x, y), strict=True):
                 bits = of.integers(0, 2, rows, dtype=np.uint8)
                 bits = np.where(firsts - 1 == i, carried, bits)
-                if z == p.y:
+                if column is y:
                     bits = np.where((firsts <= i) & (i <= lasts), 1 - x[:, i], bits)
                 known.setdefault(abs(z), bits if z > 0 else 1 - bits)
                 column[:, i] = known[abs(z)] if z > 0 else 1 - known[abs(z)]
@@ -385,7 +331,7 @@ class _Chain:
         computed = set[int]()
         read = {*inputs, TRUE}
         for i in {i for v in inputs for i in self._position.get(v, ())}:
-            if {abs(self._positions[i].x), abs(self._positions[i].y)} <= read:
+            if {abs(z) for z in self._positions[i][1:]} <= read:
                 computed.add(i)
         for v in inputs:  # G and P of one position are computed where its x and y are read
             if any(x.first == x.last and x.last in computed for x in self._spans.get(v, ())):
@@ -431,18 +377,11 @@ class _Chain:
                 pending += (abs(int(x)) for x in self._all[v][1:])
         return not pending
 
-    def _adder(self, i: int, p: _Position) -> None:
-        s, out, added = p.key
+    def _adder(self, i: int) -> SumLemma | None:
+        s, x, y = self._positions[i]
         into = self._carries[i]
-        of = ((1, s), (2, out), *((-1, x) for x in added))
-        if not p.carry:
-            lemma = self._lemma({abs(s)}, {into}, of) or self._proofs.near(of) or self._excluded(i, of)
-        else:
-            below = self._positions[i - 1].carry if i else self._into
-            inputs = dict.fromkeys(abs(x) for x in (p.x, p.y, p.carry, into, below) if abs(x) != TRUE)
-            using = [n for v in (abs(p.carry), abs(below)) for n, other in self._facts.get(v, ()) if other is None]
-            lemma = SumLemma(tuple(inputs), tuple(using), of)
-            if not holds(self._proofs.made, lemma, [self._proofs.lemmas[x] for x in using]):
-                return
-        if lemma is not None:
-            self._of_key[p.key] = lemma
+        of = ((1, s), (2, self._carries[i + 1]), (-1, x), (-1, y), (-1, into))
+        known = [n for n, other in self._facts.get(abs(s), ()) if other is None and self._of_fact[n] == {into}]
+        if known and x == y == FALSE:  # the sum is the carry of a gate that was proved
+            return SumLemma((abs(s), abs(into)), (known[0],), of)
+        return self._lemma({abs(s)}, {into}, of) or self._proofs.near(of) or self._excluded(i, of)

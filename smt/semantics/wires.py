@@ -201,29 +201,32 @@ def bitwise(wires: Wires[Any, Any], operation: TwoWords, a: Places, b: Places) -
     )
 
 
-def conjunction(wires: Wires[Any, Any], a: Places, b: Places) -> Places:
-    """Return the places of a & b."""
+def _masks(wires: Wires[Any, Any], a: Places, b: Places) -> Iterator[tuple[int, Places]]:
+    """Yield each of two words that is known, with the other."""
     for one, other in ((a, b), (b, a)):
         mask = wires.known_number(one)
         if mask is not None:
-            return [place if mask >> i & 1 else ZERO for i, place in enumerate(other)]
+            yield mask, other
+
+
+def conjunction(wires: Wires[Any, Any], a: Places, b: Places) -> Places:
+    """Return the places of a & b."""
+    for mask, other in _masks(wires, a, b):
+        return [place if mask >> i & 1 else ZERO for i, place in enumerate(other)]
     return bitwise(wires, lambda g, x, y: g.bitwise_and(x, y), a, b)
 
 
 def disjunction(wires: Wires[Any, Any], a: Places, b: Places) -> Places:
     """Return the places of a | b."""
-    for one, other in ((a, b), (b, a)):
-        mask = wires.known_number(one)
-        if mask is not None:
-            return [ONE if mask >> i & 1 else place for i, place in enumerate(other)]
+    for mask, other in _masks(wires, a, b):
+        return [ONE if mask >> i & 1 else place for i, place in enumerate(other)]
     return bitwise(wires, lambda g, x, y: g.bitwise_or(x, y), a, b)
 
 
 def difference(wires: Wires[Any, Any], a: Places, b: Places) -> Places:
     """Return the places of a ^ b."""
-    for one, other in ((a, b), (b, a)):
-        mask = wires.known_number(one)
-        if mask is not None and mask in (0, (1 << len(one)) - 1):
+    for mask, other in _masks(wires, a, b):
+        if mask in (0, (1 << len(a)) - 1):
             return inverted(wires, other) if mask else other
     return bitwise(wires, lambda g, x, y: g.bitwise_xor(x, y), a, b)
 

@@ -2,11 +2,10 @@
 
 import pytest
 from support.commands import only_json
+from support.small_spaces import small_space as small_space_of
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.designs.parameters import complete_settings, format_settings
 from mmaproof.generators.identify import identify
-from mmaproof.generators.identify.space import Interface, default_axes
 
 TURING = find_design("turing/f32.f16.f16.f32")
 ASKED = ("--interface", "f32.f16.f16.f32", "--k", "8", "--no-store")
@@ -15,11 +14,8 @@ ASKED = ("--interface", "f32.f16.f16.f32", "--k", "8", "--no-store")
 @pytest.fixture
 def small_space(tmp_path):
     """A space with two parameters that are not known: what is left to prove takes seconds."""
-    values = complete_settings(TURING.chain, TURING.step)
-    held = format_settings(values, default_axes(Interface.of(TURING)))
-    lines = [f'{n} = ["{value}"]' for n, value in held.items() if n not in ("fraction_bits", "L")]
     path = tmp_path / "space.toml"
-    path.write_text("\n".join([*lines, "fraction_bits = [22, 23, 24, 25]"]))
+    path.write_text(small_space_of(TURING.name, fraction_bits=[22, 23, 24, 25], L=None))
     return path
 
 

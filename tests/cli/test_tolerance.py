@@ -124,6 +124,7 @@ def test_a_command_that_waits_is_ended(monkeypatch):
         subprocess.run([sys.executable, "-c", "import time; time.sleep(60)"], check=True)
 
 
+@pytest.mark.middle
 def test_how_much_two_units_can_differ_is_one_line(run):
     first, second = "hopper/wgmma.f32.f16.f16", "ampere/m16n8k16.f32.f16.f16.f32"
     asked = ("tolerance", first, second, "--k", 64, "--data", "normal(0,1)", "--samples", 2000)

@@ -9,7 +9,7 @@ import pytest
 from support.waiting import LONG
 
 from mmaproof.designs.errors import InputError
-from mmaproof.designs.files import write_atomically, write_folder
+from mmaproof.designs.files import read_file, why_unreadable, write_atomically, write_folder
 
 TEXT = "one\ntwo: 2⁻¹⁴\n"
 
@@ -109,3 +109,33 @@ def test_a_folder_that_was_filled_in_between_stays_as_it_is(tmp_path):
     found = {x.relative_to(folder).as_posix(): x.read_bytes() for x in folder.rglob("*") if x.is_file()}
     assert found == {"a/b": b"first", "c": b"first"}
     assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_what_may_never_end_is_not_read(tmp_path):
+    """A named pipe that nobody writes to would block for ever, and a device of zeros would fill the memory."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path, kind in ((pipe, "named pipe"), (Path("/dev/zero"), "device")):
+        with pytest.raises(OSError, match=f"it is a {kind}") as raised:
+            read_file(path)
+        assert why_unreadable(raised.value) == f"it is a {kind}, which may never end; name a file"
+
+
+def test_a_pipe_that_is_open_already_is_read():
+    """Such as ``<(...)`` of a shell."""
+    reader, writer = os.pipe()
+    os.write(writer, b"text")
+    os.close(writer)
+    try:
+        assert read_file(Path(f"/dev/fd/{reader}")) == b"text"
+    finally:
+        os.close(reader)
+
+
+def test_a_file_is_read_up_to_a_size(tmp_path):
+    (tmp_path / "file").write_bytes(b"text")
+    assert read_file(tmp_path / "file", 4) == b"text"
+    with pytest.raises(OSError, match="takes more than 3 bytes"):
+        read_file(tmp_path / "file", 3)
+    with pytest.raises(IsADirectoryError):
+        read_file(tmp_path)

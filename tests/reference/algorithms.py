@@ -72,7 +72,7 @@ def infinity_of(negative: bool, format: str) -> int:
     layout = FORMATS[format]
     if layout.special != "ieee":
         return pattern_of(largest_finite(format), negative, format)
-    return ((int(negative) << layout.exponent_bits + layout.fraction_bits) | layout.infinity) << layout.ignored_bits
+    return int(negative) << layout.width - 1 | layout.infinity
 
 
 def rounded(exact: Fraction, negative: bool, format: str, direction: str) -> int:
@@ -172,7 +172,13 @@ def split_gemm(p: Mapping[str, str], unit: Design, a: Sequence[int], b: Sequence
         else:
             sums[order] = call(unit, *factors, sums[order])
 
-    if p["schedule"] == "block":
+    if p["outside"] == "joint":
+        for ks in blocks:
+            tile = 0
+            for i, j in pairs:
+                tile = call(unit, words_a[i][ks], words_b[j][ks], tile)
+            sums[0] = add(sums[0], tile)
+    elif p["schedule"] == "block":
         for ks in blocks:
             for i, j in pairs:
                 multiply(i, j, ks)

@@ -19,6 +19,7 @@ from unittest.mock import Mock
 import pytest
 import yaml
 from support.commands import only_json
+from support.small_spaces import small_space
 from support.waiting import LONG, wait_until
 
 from mmaproof.cli.main import main
@@ -213,6 +214,29 @@ def test_a_worker_that_cannot_answer_is_refused(tmp_path, unfit):
         pass
 
 
+@pytest.mark.middle
+def test_a_cluster_gives_the_answers_of_one_process(capsys, tmp_path):
+    """With one seed, whatever the order in which its tasks end."""
+    small = tmp_path / "space.toml"
+    small.write_text(small_space("turing/f32.f16.f16.f32", fraction_bits=[23, 24, 25]), encoding="utf-8")
+    asked = "--interface", "f32.f16.f16.f32", "--k", "8", "--space", str(small), "--validate", "500"
+    designs = "volta/f32.f16.f16.f32@L=1", "turing/f32.f16.f16.f32@L=1"
+    commands = (
+        ("suite", *designs, "--seed", "3"),
+        ("cover", designs[0], "--seed", "3"),
+        ("disputes", "cdna1"),
+        ("identify", "model:turing/f32.f16.f16.f32", *asked, "--seed", "3"),
+    )
+
+    def answer(command, *where):
+        status = main([*command, "--json", "--no-store", "--timeout", "10m", *where])
+        return status, answers(only_json(capsys.readouterr().out))
+
+    with running(tmp_path, [None, None]) as processes:
+        for command in commands:
+            assert answer(command, "--dask", processes.address) == answer(command, "--jobs", "1"), command[0]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
@@ -266,6 +290,7 @@ def answers(found):
     return [answers(x) for x in found] if isinstance(found, list) else found
 
 
+@pytest.mark.middle
 def test_the_files_of_the_documentation_start_what_there_is():
     folder = Path(__file__).parents[2] / "docs" / "examples"
     assert subprocess.run(["bash", "-n", folder / "slurm.sh"], check=False).returncode == 0

@@ -113,6 +113,7 @@ def test_other_orders_of_k_are_named() -> None:
         assert f"k taken {text}" in text_of(matmul(UNIT, a[:, ks], b[ks], c), a, b, c)
 
 
+@pytest.mark.middle
 def test_what_one_element_resembles_is_not_said() -> None:
     """One element has the bits of another unit, by chance as far as anybody can tell."""
     a, b, c = operands(k=64)

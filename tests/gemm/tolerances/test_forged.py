@@ -120,11 +120,11 @@ def check_honest(seeds):
 
 
 def test_forged_results_are_called_what_they_are():
-    assert check_forged(range(2)) > 30_000
+    assert check_forged(range(1)) > 15_000
 
 
 def test_honest_results_are_never_outside():
-    assert check_honest(range(2)) == 6 * SIDE * SIDE
+    assert check_honest(range(1)) == 3 * SIDE * SIDE
 
 
 @pytest.mark.slow

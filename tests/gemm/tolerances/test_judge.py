@@ -216,6 +216,7 @@ def test_what_is_not_known_is_indeterminate() -> None:
     assert judge(np.zeros_like(D), A, B, C, plans=[PLAN, atomic], explain=False).verdict == "outside"
 
 
+@pytest.mark.middle
 def test_beyond_the_bound_of_one_plan_alone_is_indeterminate() -> None:
     fp8 = [x.astype(ml_dtypes.float8_e4m3fn) for x in (A, B)]
     narrow, wide = "hopper/wgmma.f32.e4m3.e4m3", "blackwell/tcgen05.mma.m64n8k32.f32.e4m3.e4m3"
@@ -304,6 +305,7 @@ def test_dot_products_without_a_matrix_are_judged_row_by_row() -> None:
     assert asked(turned).verdict == "outside"
 
 
+@pytest.mark.middle
 def test_scales_of_rows_belong_to_their_rows() -> None:
     plan = "blackwell/tcgen05.mma.m128n8k32.block32.f32.e4m3.e4m3.ue8m0"
     a, b = (x.astype(ml_dtypes.float8_e4m3fn) for x in DOTS)
@@ -346,6 +348,7 @@ def test_a_bound_that_is_given_takes_the_place_of_the_proved_ones() -> None:
             judge(D, A, B, C, bound=wrong, **asked)
 
 
+@pytest.mark.middle
 def test_an_assertion_takes_several_plans() -> None:
     seen = []
     observers.append(seen.append)
@@ -385,6 +388,7 @@ def test_what_an_assertion_of_several_plans_cannot_say_is_refused(given) -> None
         mmaproof.assert_gemm(D, A, B, C, **given)
 
 
+@pytest.mark.middle
 def test_a_run_of_k_that_is_missing_is_named_wherever_it_begins() -> None:
     """Of a unit with K = 1 a lost block is a run of products."""
     plan = "cpu/vfmadd231ps"

@@ -2,6 +2,7 @@
 
 import dataclasses
 import random
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -29,6 +30,17 @@ from mmaproof.verification.compare import Comparison
 from mmaproof.verification.distributions import draw
 
 TURING = "turing/mma.m16n8k8.f32.f16.f16.f32"
+
+
+def test_a_proof_is_not_ended_by_the_clock_before_the_whole_is():
+    """Beside other programs a proof of ten seconds of computing takes a minute."""
+    held = SimpleNamespace(until=work.Until(work.worked() + 600, time.monotonic() + 600), reserved=1.5)
+    limits = Identifier._proof_limits(held)
+    assert limits.seconds == 10
+    assert 590 < limits.wall <= 598.5
+    held.until = work.Until(work.worked() + 600, time.monotonic() + 4)
+    limits = Identifier._proof_limits(held)
+    assert max(limits.seconds, limits.wall) <= 2.5
 
 
 def identified(target, interface, *, seconds=120, proofs=False, axes=None):

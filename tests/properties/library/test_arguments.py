@@ -20,6 +20,7 @@ from mmaproof.verification.means import Means
 
 VOLTA = "volta/mma.m8n8k4.f32.f16.f16.f32"
 FP8 = "hopper/wgmma.m64n8k32.f32.e4m3.e4m3@L=16"
+CDNA3, PAIRS = "cdna3/v_mfma_f32_32x32x8_f16", "cdna3/v_mfma_f32_32x32x16_bf8_bf8"
 LATE = "hopper/mma.m16n8k32.f32.e4m3.e5m2.f32"
 HOLD = [
     ("carry-bits", VOLTA),
@@ -30,11 +31,29 @@ HOLD = [
     ("padded-k", f"{VOLTA}@subnormals=results"),
     ("padded-k", "volta/mma.m8n8k4.f32.f16.f16.f16"),
     ("padded-k", LATE),
+    ("appended-zeros", VOLTA),
+    ("appended-zeros", FP8),
+    ("appended-zeros", f"{VOLTA}@adder=carry-save,floor=-40"),
+    ("appended-zeros", PAIRS),
+    ("appended-zeros", "arm/fdot.m1n1k4.f32.e4m3.e4m3.f32"),
+    ("zero-times-nonzero", VOLTA),
+    ("zero-times-nonzero", CDNA3),
+    ("zero-times-nonzero", PAIRS),
+    # a zero lies above the smallest products, and reads the same exponent whatever it is multiplied by
+    ("zero-times-nonzero", "volta/mma.m8n8k4.f16.f16.f16.f16"),
+    # or above c, of which it hides no bit
+    ("zero-times-nonzero", "blackwell/tcgen05.mma.m64n8k32.f32.e2m1.e2m1@zero_c=A,zero_product=A,L=4"),
 ]
 BROKEN = [
     ("carry-bits", VOLTA),
     ("padded-k", f"{FP8},fraction_bits=10"),
     ("padded-k", f"{VOLTA}@zero_product=e-zero,e_zero=30"),
+    ("appended-zeros", f"{VOLTA}@zero_product=e-zero,e_zero=0"),
+    ("zero-times-nonzero", f"{VOLTA}@zero_c=A,zero_product=A"),
+    ("zero-times-nonzero", f"{VOLTA}@zero_product=natural"),
+    # all bits of products are kept, and not those of c
+    ("zero-times-nonzero", "blackwell/tcgen05.mma.m64n8k32.f32.e2m1.e2m1@zero_c=A,zero_product=A,L=4,fraction_bits=24"),
+    ("zero-times-nonzero", "ampere/mma.m16n8k8.f32.bf16.bf16.f32@zero_c=A,zero_product=A,fraction_bits=200"),
 ]
 
 
@@ -59,7 +78,10 @@ def test_what_holds_has_a_theorem_of_its_steps(monkeypatch, name, design):
 
 
 @pytest.mark.middle
-@pytest.mark.parametrize(("name", "design"), [(name, f"{VOLTA}@L=2") for name in ("carry-bits", "padded-k")])
+@pytest.mark.parametrize(
+    ("name", "design"),
+    [(name, f"{VOLTA}@L=2") for name in ("carry-bits", "padded-k", "appended-zeros", "zero-times-nonzero")],
+)
 def test_its_bundle_is_accepted(monkeypatch, name, design, tmp_path):
     monkeypatch.setattr(strategies, "LEMMAS_ALONE", LONG)
     question, means = question_of(name, design), Means(Solving(), LIMITS, None)

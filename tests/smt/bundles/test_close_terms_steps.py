@@ -50,6 +50,7 @@ CLOSE = [
     (1, (1, 1), {"floor": 2}),
     (2, (1, 1), {"rho": "rz-fp16", "comparator": "chain"}),
     (2, (None, 1), {}),
+    (2, (1, 1), {"adder": "B"}),
     (2, (1, 1), {"alignment": "nearest", "zero_product": "absent"}),
 ]
 
@@ -68,7 +69,6 @@ REFUSED = [
     (1, (1, 1), {"asked": (2, 2)}, "an assumption is not known"),
     (1, (1, 2), {}, "nothing is lost"),
     (1, (1, 1), {"carry_bits": 0}, "related: the clauses are satisfiable"),
-    (2, (1, 1), {"adder": "B"}, "added in another way"),
     (1, (1, 1), {"subnormals": "operands-of-a"}, "other terms"),
     (1, (0, 0), {"fraction_bits": 6}, "other terms"),
 ]

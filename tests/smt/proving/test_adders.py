@@ -13,6 +13,7 @@ sys.path.insert(0, "checker")
 
 from mmaproof.smt.algebra.terms import TermAlgebra, default_environment
 from mmaproof.smt.proving.adders import prove_sums
+from mmaproof.smt.solving.gates import TRUE
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.refuting import NotRefutedError
 from mmaproof.smt.solving.sums import EqualSums, SumLemma, SumProof
@@ -120,7 +121,7 @@ def changed(proof: SumProof, number: int, **of: object) -> SumProof:
 
 def attacks(proof: SumProof) -> dict[str, SumProof]:
     """Return proofs that are wrong."""
-    number = proof.order[0]
+    number = next(i for i in proof.order if abs(proof.lemmas[i].sum[1][1]) != TRUE)
     (w, x), *others = proof.lemmas[number].sum
     using = next(i for i, y in enumerate(proof.lemmas) if y.using)
     return {

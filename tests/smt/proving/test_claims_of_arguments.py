@@ -17,7 +17,6 @@ from mmaproof.smt.proving.rising_terms import ChangedC, last_sum
 from mmaproof.smt.proving.scaling import CutMoves, FarMoves, MaximumMoves, NormalisedMoves
 from mmaproof.smt.proving.sequential import AddsAligned, StartIsUnique, StartsAligned
 from mmaproof.smt.proving.two_terms import JammedAddition
-from mmaproof.smt.proving.zeros import ZeroIsLowest
 from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.sequential_step import Accumulator
 from mmaproof.smt.semantics.terms import Term
@@ -158,20 +157,6 @@ def test_what_is_decided_by_distances_moves_with_them(monkeypatch):
         assert far.claim(INTEGERS, words(far, c=1, products=2, present=1)).data == (kept[0] == kept[1])
     largest = MaximumMoves(4)
     assert all(largest.claim(INTEGERS, words(largest, x=x, y=y)).data for x in range(-8, 8) for y in range(-8, 8))
-
-
-@pytest.mark.parametrize("which", [0, 1])
-def test_a_zero_product_is_below_every_term_that_is_not_zero(monkeypatch, which):
-    lemma = ZeroIsLowest(find_design(VOLTA), partner=False)
-    for exponent, present, significand, of_zero, takes_part in itertools.product(
-        EXPONENTS, (0, 1), (0, 5), EXPONENTS, (0, 1)
-    ):
-        terms = [term(3), term(3)]
-        terms[which] = term(exponent, present, significand)
-        pairs = iter([terms, [term(of_zero, takes_part, 0), terms[1]]])
-        monkeypatch.setattr(lemma, "_terms", lambda *_, pairs=pairs: next(pairs))
-        right = present and not (takes_part and exponent < of_zero)
-        assert lemma.claim(INTEGERS, words(lemma)).data == bool(not significand or right)
 
 
 def test_a_jammed_sum_is_the_exact_one_jammed_and_loses_bits_of_large_ones_alone():
