@@ -138,7 +138,7 @@ def print_design(found: Design) -> None:
     from mmaproof.designs.catalogue import load_catalogue
     from mmaproof.designs.levels import levels_of
     from mmaproof.designs.parameters import DEFINITIONS, complete_settings, format_settings
-    from mmaproof.smt.semantics.widths import sum_widths
+    from mmaproof.smt.semantics.datapath import sum_widths
 
     say(found.name)
     title = load_catalogue().architectures.get(found.architecture)

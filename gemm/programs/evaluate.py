@@ -214,8 +214,7 @@ def _checked(plan: Plan, name: str, fmt: Format, patterns: Patterns) -> Patterns
     """Return patterns in the type of their format; OperandError where they are none."""
     if patterns.dtype.kind != "u":
         raise OperandError(f"{name} has type {patterns.dtype}: bit patterns of {fmt.name} are unsigned integers")
-    largest = int(patterns.max(initial=0))
-    if largest >> fmt.bits:
+    if fmt.bits < patterns.itemsize * 8 and (largest := int(patterns.max(initial=0))) >> fmt.bits:
         raise OperandError(f"{name} holds {largest:#x}, too wide for {fmt.name} ({fmt.bits} bits)")
     if plan.finite_only:
         magnitudes = patterns & patterns.dtype.type((1 << fmt.sign_position) - 1)

@@ -462,8 +462,8 @@ class _Maker:
         c = builder.add(Zero(fmt)) if start is None else builder.convert(start, fmt)
         if algorithm is not None:
             return algorithm.lower(builder, unit.configured(len(ks)), ks, c)
-        # an instruction by itself where its result is rounded before the next one takes it
-        run = len(ks) if unit.c_format is unit.d_format and self.plan.held is None else unit.k
+        # a chain hands d on as the unit returns it, also where c has another format at first; held rounds it
+        run = len(ks) if self.plan.held is None else unit.k
         tile = self.plan.k_tile if self.plan.then else len(ks)
         for at in range(0, len(ks), tile):
             for i, each in enumerate(self.plan.units):

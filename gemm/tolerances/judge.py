@@ -313,7 +313,8 @@ def _plans(given: Any) -> Iterator[tuple[Plan, bool]]:
         place = load_catalogue().place(x) if isinstance(x, str) else None
         named = [y.name for y in presets if isinstance(x, str) and y.library.lower() == x.strip().lower()]
         if place is not None:
-            yield from ((Plan(y), False) for y in load_catalogue().designs.values() if y.architecture == place)
+            units = (y for y in load_catalogue().designs.values() if y.architecture == place)
+            yield from ((Plan(y), False) for y in units if y.step.multiplies_elements)
         elif named:
             yield from ((find_plan(y), False) for y in named)
         else:

@@ -344,7 +344,7 @@ def _call(model: Model, call: Call, index: int, order: list[int]) -> str:
     """Return a call of the unit over a row; its elements of k, filled up to whole instructions, join the order."""
     size = model.k
     count = -(-len(call.ks) // size)
-    if count > 1 and (len(call.ks) % size or not model.chains or model.later is not model.first):
+    if count > 1 and (len(call.ks) % size or not model.chains):
         raise DesignError(f"{model.design.name}: a chain of {len(call.ks)} elements of k is not printed")
     first = len(order)
     order += [*call.ks, *[-1] * (count * size - len(call.ks))]
@@ -380,8 +380,7 @@ def _printed(model: Model, plan: Plan, k: int | None, program: _Program) -> str:
     one = {} if scale is None else {"one": scale.encode(1)}
     row_scales = "0" if scale is None else f"filled(k) / {upper}_K * {upper}_BLOCKS"
     if k is None:
-        chains = model.chains and model.later is model.first
-        refuses = (_MULTIPLE if chains else _ONLY_ONE) + ("" if scale is None else _BLOCKS)
+        refuses = (_MULTIPLE if model.chains else _ONLY_ONE) + ("" if scale is None else _BLOCKS)
         filled, order_at, order = f"(k + {upper}_K - 1) / {upper}_K * {upper}_K", "i", ""
     else:
         refuses, filled, order_at = _OF_THIS_K, f"(void)k, (size_t){len(program.order)}", "ORDER[i]"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -41,6 +41,12 @@ FEW_ROWS = 4
 """Rows of A that read a panel of B so seldom that it need not be in the nearest cache: one panel has all columns."""
 FEW_ROWS_BYTES = 1 << 20
 """What the unpacked operands take then: they stay in the second-level cache."""
+UNPACKED_AGAIN = 32
+"""Rows of A up to which B is unpacked for each of them."""
+LARGE = 1 << 20
+"""Elements of B from which a kernel of their own is worth being compiled for few rows."""
+SHARED = 1 << 25
+"""Elements of B from which few rows are shared by threads: below, they cost more than they save."""
 RUN_ROWS = 64
 """Rows of A that one of the two kernels computes together."""
 
@@ -54,6 +60,11 @@ class Matrices:
     c: Patterns
     scale_a: Patterns | None = None
     scale_b: Patterns | None = None
+
+    def columns(self, some: slice) -> Matrices:
+        """Return the product of some columns of b; nothing is copied."""
+        scales = self.scale_a, None if self.scale_b is None else self.scale_b[:, some]
+        return Matrices(self.a, self.b[:, some], self.c[:, some], *scales)
 
     def elements(self, rows: npt.NDArray[np.intp], columns: npt.NDArray[np.intp]) -> OperandBatch:
         """Return the operands of some elements of the product."""
@@ -73,6 +84,7 @@ class PanelKernel:
     bytes_a: int
     bytes_b: int
     code: MachineCode
+    _functions: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def panel(self) -> int:
@@ -82,14 +94,12 @@ class PanelKernel:
 
     def unpack_a(self, columns: Sequence[Patterns], to: npt.NDArray[np.uint8]) -> None:
         """Unpack the operands of one instruction: (rows, k) of a, and (rows, blocks) of its scales."""
-        kinds = [ctypes.c_void_p] * (len(columns) + 1)
-        run = self._function(UNPACK_A, [*kinds, ctypes.c_size_t])
+        run = self._function(UNPACK_A, len(columns) + 1, 1)
         run(*(x.ctypes.data for x in columns), to.ctypes.data, len(columns[0]) // self.lanes)
 
     def unpack_b(self, columns: Sequence[Patterns], to: npt.NDArray[np.uint8], width: int) -> None:
         """Unpack the operands of one instruction and panel: (k, columns) of b, (blocks, columns) of its scales."""
-        kinds = [ctypes.c_void_p] * (len(columns) + 1)
-        run = self._function(UNPACK_B, [*kinds, ctypes.c_size_t, ctypes.c_size_t])
+        run = self._function(UNPACK_B, len(columns) + 1, 2)
         pitch = columns[0].strides[0] // columns[0].itemsize
         run(*(x.ctypes.data for x in columns), to.ctypes.data, pitch, width // self.lanes)
 
@@ -98,7 +108,7 @@ class PanelKernel:
 
         c and d are the columns of the panel, which begins at the column ``left``.
         """
-        run = self._function(MULTIPLY, [*[ctypes.c_void_p] * 4, *[ctypes.c_size_t] * 8])
+        run = self._function(MULTIPLY, 4, 8)
         of_a, of_b = unpacked.of_a, unpacked.of_b
         at_b = of_b.ctypes.data + left * self.bytes_b
         run(
@@ -106,8 +116,11 @@ class PanelKernel:
             *(of_a.strides[0], of_b.strides[0], c.strides[0], d.strides[0], d.shape[1] // self.lanes),
         )
 
-    def _function(self, name: str, kinds: list[Any]) -> Any:
-        return ctypes.CFUNCTYPE(None, *kinds)(self.code.addresses[name])
+    def _function(self, name: str, pointers: int, sizes: int) -> Any:
+        if name not in self._functions:
+            kinds = [*[ctypes.c_void_p] * pointers, *[ctypes.c_size_t] * sizes]
+            self._functions[name] = ctypes.CFUNCTYPE(None, *kinds)(self.code.addresses[name])
+        return self._functions[name]
 
 
 @dataclass(frozen=True)
@@ -122,17 +135,17 @@ class Unpacked:
     panel: int
 
 
-_loaded: dict[tuple[Design, bool], PanelKernel] = {}
+_loaded: dict[tuple[Design, bool, bool], PanelKernel] = {}
 
 
-def key_of(design: Design, finite: bool) -> str:
+def key_of(design: Design, finite: bool, few: bool = False) -> str:
     """Return the key of a kernel of panels in the cache."""
-    return cache.identity(design, kind="panels", finite=finite)
+    return cache.identity(design, kind="panels of few rows" if few else "panels", finite=finite)
 
 
 def is_loaded(design: Design) -> bool:
     """Return whether the kernel that most products need is in this process."""
-    return (continued(design), has_specials(design)) in _loaded
+    return (continued(design), has_specials(design), False) in _loaded
 
 
 def is_kept(design: Design) -> bool:
@@ -140,19 +153,19 @@ def is_kept(design: Design) -> bool:
     return cache.has(key_of(continued(design), has_specials(design)))
 
 
-def panel_kernel(design: Design, finite: bool) -> PanelKernel:
-    """Return a kernel of one instruction, compiled where it is neither loaded nor kept.
+def panel_kernel(design: Design, finite: bool, few: bool = False) -> PanelKernel:
+    """Return a kernel of one instruction, for ``few`` rows or many, compiled where it is neither loaded nor kept.
 
     Raises as ``rows_kernel``.
     """
-    return once(_loaded, (design, finite), lambda: _recipe(design, finite))
+    return once(_loaded, (design, finite, few), lambda: _recipe(design, finite, few))
 
 
-def _recipe(design: Design, finite: bool) -> Recipe[PanelKernel]:
+def _recipe(design: Design, finite: bool, few: bool) -> Recipe[PanelKernel]:
     def source() -> Source:
         cpu = processor()
         lowered = lower(design, finite=finite, fused_multiply_add=cpu.has_fused_multiply_add)
-        functions = panel_functions(lowered, cpu.vector_bits)
+        functions = panel_functions(lowered, cpu.vector_bits, few)
         parts = functions.split
         sizes = {"lanes": parts.lanes, "bytes_a": parts.bytes_a, "bytes_b": parts.bytes_b}
         return Source(functions.texts, functions.declarations, sizes, optimised=True)
@@ -169,8 +182,8 @@ def _recipe(design: Design, finite: bool) -> Recipe[PanelKernel]:
         return evaluate_on_arrays(design, _checked_product(design, finite).elements(rows, columns))
 
     return Recipe(
-        f"{design.name} (matrices{', finite' if finite else ''})",
-        key_of(design, finite),
+        f"{design.name} (matrices{', finite' if finite else ''}{', few rows' if few else ''})",
+        key_of(design, finite, few),
         [UNPACK_A, UNPACK_B, MULTIPLY],
         source,
         lambda code, sizes: PanelKernel(design, sizes["lanes"], sizes["bytes_a"], sizes["bytes_b"], code),
@@ -222,6 +235,13 @@ def multiply_natively(design: Design, given: Matrices, jobs: int = 1) -> Pattern
     computed again, on arrays. Raises as ``rows_kernel``.
     """
     m, n = given.c.shape
+    if jobs > 1 and _layout(given, m)[1]:
+        if given.b.size < SHARED:
+            return multiply_natively(design, given)
+        width = -(-n // (jobs * SIDE)) * SIDE  # each thread unpacks what it multiplies, and none waits for another
+        parts = [given.columns(slice(left, left + width)) for left in range(0, n, width)]
+        with ThreadPoolExecutor(jobs) as pool:
+            return np.concatenate(list(pool.map(partial(multiply_natively, design), parts)), axis=1)
     design = design.configured(given.a.shape[1])
     whole = _filled(design, given)
     same_format = design.c_format is design.d_format
@@ -256,7 +276,9 @@ def _filled(design: Design, given: Matrices) -> Matrices:
 
     def filled(x: Patterns, shape: tuple[int, int], filler: int = 0) -> Patterns:
         if x.shape == shape:
-            return np.ascontiguousarray(x)
+            # columns of a wider matrix stay where they are; scales of b have their rows as far apart as b
+            is_read = given.scale_b is None and x.strides[1] == x.itemsize and x.strides[0] >= 0
+            return x if is_read else np.ascontiguousarray(x)
         to = np.full(shape, filler, dtype=x.dtype)
         to[: x.shape[0], : x.shape[1]] = x
         return to
@@ -270,6 +292,12 @@ def _filled(design: Design, given: Matrices) -> Matrices:
     )
 
 
+def _layout(given: Matrices, m: int) -> tuple[bool, bool]:
+    """Return whether B is unpacked for each row, and whether one panel has all its columns."""
+    few = m <= UNPACKED_AGAIN and given.b.size >= LARGE
+    return few, few or m <= FEW_ROWS
+
+
 def _accumulate(
     design: Design,
     given: Matrices,
@@ -281,17 +309,18 @@ def _accumulate(
 ) -> None:
     """Add the instructions at ``starts`` to the first m rows of c, and store them in d. For several, c is d."""
     d = c_and_d[1]
+    few, is_wide = _layout(given, m)
     first = 0
     while first < len(starts):
-        kernels = [panel_kernel(design, has_specials(design))]
+        kernels = [panel_kernel(design, has_specials(design), few)]
         per_instruction = d.shape[0] // kernels[0].lanes * kernels[0].bytes_a + d.shape[1] * kernels[0].bytes_b
-        at_once = FEW_ROWS_BYTES if m <= FEW_ROWS else UNPACKED_BYTES
+        at_once = FEW_ROWS_BYTES if is_wide else UNPACKED_BYTES
         chunk = starts[first : first + max(at_once // per_instruction, 1)]
         special_rows, special_columns = _specials(design, given, chunk)
         if special_rows.any() or special_columns.any():
-            kernels.append(panel_kernel(design, False))
+            kernels.append(panel_kernel(design, False, few))
         panel = min(kernel.panel for kernel in kernels)  # what one of them leaves is what the other one takes
-        if m <= FEW_ROWS:
+        if is_wide:
             panel = -(-d.shape[1] // (jobs * SIDE)) * SIDE
         for kernel in kernels:
             unpacked = _unpack(kernel, design, given, chunk, panel, run)

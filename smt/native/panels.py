@@ -104,8 +104,12 @@ def kept_bytes(node: Node) -> int:
     return max(node.bits, LANES[0]) // 8
 
 
-def split(lowered: Lowered, vector_bits: int) -> Split:
-    """Split the graph of an instruction by what its nodes depend on."""
+def split(lowered: Lowered, vector_bits: int, few: bool = False) -> Split:
+    """Split the graph of an instruction by what its nodes depend on.
+
+    For ``few`` rows of A, the inner kernel unpacks B, again for each: to store and load what unpacking makes of it
+    takes longer.
+    """
     nodes = lowered.nodes
     sides: dict[Node, frozenset[str]] = {}
     for node in nodes:
@@ -120,13 +124,15 @@ def split(lowered: Lowered, vector_bits: int) -> Split:
             if len(sides[x]) == 1 and sides[node] != sides[x] and (side := min(sides[x])) in handed:
                 handed[side][x] = None
     of_a, of_b = (tuple(handed[side]) for side in "ab")
+    if few:
+        of_b = tuple(x for x in nodes if x.op is Op.INPUT and sides[x] == frozenset("b"))
     inner = needed([lowered.d], [*of_a, *of_b])
     return Split(of_a, of_b, lanes_for(inner, vector_bits))
 
 
-def panel_functions(lowered: Lowered, vector_bits: int) -> Functions:
-    """Return the functions of the graph of an instruction."""
-    parts = split(lowered, vector_bits)
+def panel_functions(lowered: Lowered, vector_bits: int, few: bool = False) -> Functions:
+    """Return the functions of the graph of an instruction, for ``few`` rows or for many."""
+    parts = split(lowered, vector_bits, few)
     declarations: set[str] = set()
     texts = []
     for write in (_unpack_a, _unpack_b, _multiply):

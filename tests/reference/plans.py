@@ -134,8 +134,14 @@ def permuted(a: Elements, b: Elements, c: int) -> int:
 
 
 def narrow_c(a: Elements, b: Elements, c: int) -> int:
+    """The second instruction takes c in fp32, as the first one returned it."""
+    return chain(VOLTA, a, b, range(4, 8), chain(VOLTA_MIXED, a, b, range(4), c))
+
+
+def narrow_c_held(a: Elements, b: Elements, c: int) -> int:
     first = chain(VOLTA_MIXED, a, b, range(4), c)
-    return chain(VOLTA_MIXED, a, b, range(4, 8), convert(first, "fp32", "fp16"))
+    second = chain(VOLTA_MIXED, a, b, range(4, 8), convert(first, "fp32", "fp16"))
+    return convert(convert(second, "fp32", "fp16"), "fp16", "fp32")
 
 
 def integers(a: Elements, b: Elements, c: int) -> int:
@@ -210,6 +216,7 @@ PLANS: dict[str, tuple[int, Callable[[Elements, Elements, int], int]]] = {
     "ampere/mma.m16n8k8.f32.bf16.bf16.f32 | c=last | alpha=3/2 | beta=-0.5": (16, with_alpha_and_beta),
     "volta/f32.f16.f16.f32 | tile=16 | order=mod4:01/23": (32, permuted),
     "volta/f32.f16.f16.f16": (8, narrow_c),
+    "volta/f32.f16.f16.f16 | held=fp16": (8, narrow_c_held),
     "turing/mma.m8n8k16.s32.s8.s8.s32 | split-k=2:descending": (32, integers),
     "volta/f32.f16.f16.f32 | stream-k=8.24:descending": (32, streamed),
     "cpu/vfmadd231ps | blocks=16x4": (40, in_blocks),

@@ -58,7 +58,7 @@ def product(name, k, rng):
 
 
 @pytest.mark.parametrize(
-    ("name", "k"), [(HOPPER, 16), (HOPPER, 48), (HOPPER, 12), (MXFP8, 96), (VOLTA, 4), (INTEGER, 32)]
+    ("name", "k"), [(HOPPER, 16), (HOPPER, 48), (HOPPER, 12), (MXFP8, 96), (VOLTA, 4), (VOLTA, 12), (INTEGER, 32)]
 )
 def test_verdicts_are_those_of_the_judge(program, tmp_path, name, k):
     rng = np.random.default_rng(k)

@@ -163,9 +163,31 @@ def test_each_kernel_takes_what_is_its_own(monkeypatch, where):
     assert differing(design, given) == 0
     used = []
     right = matrices.panel_kernel
-    monkeypatch.setattr(matrices, "panel_kernel", lambda d, finite: (used.append(finite), right(d, finite))[1])
+    monkeypatch.setattr(
+        matrices, "panel_kernel", lambda d, finite, few: (used.append(finite), right(d, finite, few))[1]
+    )
     multiply_natively(design, given)
     assert set(used) == ({True} if where == "nowhere" else {True, False})
+
+
+@pytest.mark.few(4)
+@pytest.mark.slow_values("cpu/tdpfp16ps.m16n16k32.f32.f16.f16.f32", "vortex/tfr.wmma.m16n16k64.f32.e4m3.e4m3.f32")
+@pytest.mark.parametrize("design", first_of_each_family(DESIGNS))
+def test_few_rows_of_a_large_matrix(monkeypatch, design):
+    """Their kernel unpacks b for each row, and every thread has its own columns, which are not copied."""
+    monkeypatch.setattr(matrices, "LARGE", 1)
+    monkeypatch.setattr(matrices, "SHARED", 1)
+    kernels = []
+    right = matrices.panel_kernel
+    monkeypatch.setattr(matrices, "panel_kernel", lambda *x: (kernels.append(x[2]), right(*x))[1])
+    for distribution in BASIC:
+        for m, n in ((1, 1), (3, 70), (32, 33)):
+            for jobs in (1, 3):
+                assert differing(design, drawn(design, distribution, m, n, 2 * design.k), jobs) == 0
+    assert set(kernels) <= {True}
+    assert differing(design, drawn(design, "normal", 33, 20, design.k)) == 0
+    assert set(kernels) <= {True, False}
+    assert not kernels or len(set(kernels)) == 2
 
 
 @pytest.mark.few(3)

@@ -5,6 +5,7 @@ import pytest
 from reference.plans import PLANS, same
 from support.plan_operands import element, matrices
 
+import mmaproof
 from mmaproof.designs.element import Operands
 from mmaproof.gemm.programs import read_plan
 from mmaproof.gemm.programs.evaluate import multiply_plan, trace
@@ -95,3 +96,20 @@ def test_phases_on_a_dst_of_bf16_return_what_the_thread_reports() -> None:
 def test_a_second_pass_adds_no_product_to_what_is_exact() -> None:
     plan = read_plan("tt-metal/hifi4")
     assert weights_of(plan.schedule(32)).products == dict.fromkeys(range(32), 1)
+
+
+@pytest.mark.parametrize("backend", ["integers", "arrays", "native"])
+def test_a_chain_whose_c_and_d_have_different_formats_has_one_answer(backend: str) -> None:
+    """Each instruction after the first takes c in the format of d, as ``mma`` with c of that type does."""
+    unit, following = (f"volta/mma.m8n8k4.f32.f16.f16.{x}" for x in ("f16", "f32"))
+    rng = np.random.default_rng(3)
+    a, b, c = (rng.standard_normal(x).astype(np.float16) for x in ((8, 12), (12, 8), (8, 8)))
+    chain = mmaproof.matmul(unit, a, b, c, backend=backend).tobytes()
+    plan = read_plan(unit)
+    on_plan = multiply_plan(plan, *(x.view(np.uint16) for x in (a, b, c)), backend=backend)
+    d = mmaproof.matmul(unit, a[:, :4], b[:4], c)
+    for at in (4, 8):
+        d = mmaproof.matmul(following, a[:, at : at + 4], b[at : at + 4], d)
+    assert chain == on_plan.tobytes() == d.tobytes()
+    held = mmaproof.matmul(read_plan(f"{unit} | held=fp16"), a, b, c, backend=backend)
+    assert held.tobytes() != chain, "a conversion between instructions is a plan that says so"
