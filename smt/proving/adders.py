@@ -1,8 +1,8 @@
 """How two sums are proved equal: the adders of a circuit are found by what they compute, whatever their gates are.
 
-``AdderTrees`` finds them column by column. Those that give the bits of the result are chains, and ``CarryProofs`` proves
-each as a word; every other one is a lemma about a few gates. Sums are eliminated from the result downwards.
-``smt.solving.sums`` checks what is found here, so nothing in this file is trusted.
+``AdderTrees`` finds them column by column. Those that give the bits of the result are chains, each of which
+``CarryProofs`` proves as a word. Every other one is a lemma about a few gates. Sums are eliminated from the result
+downwards. ``smt.solving.sums`` checks what is found here, so nothing in this file is trusted.
 """
 
 from __future__ import annotations
