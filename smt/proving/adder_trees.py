@@ -66,6 +66,7 @@ class AdderTrees:
         made: Mapping[int, tuple[str | int, ...]],
         values: dict[int, int],
         gate: Callable[..., int],
+        keep_to_time: Callable[[], None],
     ) -> None:
         self._bits, self._parities, self._made, self._values, self._gate = bits, parities, made, values, gate
         self._every = values[TRUE]
@@ -77,6 +78,7 @@ class AdderTrees:
         self.adders: dict[int, FoundAdder] = {}
         self.roots: list[FoundAdder | None] = []
         for i, x in enumerate(bits):
+            keep_to_time()
             self._add_up(i, x)
 
     # --- values -----------------------------------------------------------------------------------------------

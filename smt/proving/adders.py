@@ -1,10 +1,8 @@
 """How two sums are proved equal: the adders of a circuit are found by what they compute, whatever their gates are.
 
-A literal that is the parity of two or three others is the sum of an adder if its carry is known: a literal with the
-same inputs that is their conjunction or majority, or one that samples say is. The latter is the carry of a prefix, a
-lookahead or a skip adder, and has a proof of its own (``CarryProofs``). Sums are eliminated with their carries where
-the weight of the carry is twice that of the sum. ``smt.solving.sums`` checks what is found here, so nothing in this
-file is trusted.
+``AdderTrees`` finds them column by column. Those that give the bits of the result are chains, each of which
+``CarryProofs`` proves as a word. Every other one is a lemma about a few gates. Sums are eliminated from the result
+downwards. ``smt.solving.sums`` checks what is found here, so nothing in this file is trusted.
 """
 
 from __future__ import annotations
@@ -137,7 +135,7 @@ class _Search:
         values = {v: x for v, x in self._values.items() if v in self._made or v not in gates}
         known = {v for key in self._sums.difference if len(key) == 1 for v in key} | {TRUE}
         bits = next((w for w in self._sums.compared if known.issuperset(map(abs, w))), ())
-        trees = AdderTrees(bits, self._parities, self._made, values, self.gate)
+        trees = AdderTrees(bits, self._parities, self._made, values, self.gate, self._sums.keep_to_time)
         carries = CarryProofs(self._sums, self._added, values)
         lemmas, proved = carries.lemmas, dict[int, SumLemma]()
         for chain, more in chains(trees.roots):
@@ -146,10 +144,10 @@ class _Search:
                 proved[abs(x)] = lemma
         for v, adder in trees.adders.items():
             self._sums.keep_to_time()
-            lemma = proved.get(v) or carries.near(adder.lemma)
-            if lemma is None:
+            found = proved.get(v) or carries.near(adder.lemma)
+            if found is None:
                 raise NotRefutedError(f"literal {adder.sum} is not proved to be a sum")
-            proved[v] = lemma
+            proved[v] = found
         order = list[int]()
         for v in _above(proved):
             order.append(len(lemmas))

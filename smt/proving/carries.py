@@ -252,8 +252,9 @@ class _Chain:
             for z, column in zip(added, (x, y), strict=True):
                 bits = of.integers(0, 2, rows, dtype=np.uint8)
                 bits = np.where(firsts - 1 == i, carried, bits)
-                if column is y:
-                    bits = np.where((firsts <= i) & (i <= lasts), 1 - x[:, i], bits)
+                if column is y or abs(added[1]) == TRUE:
+                    other = x[:, i] if column is y else int(added[1] > 0)
+                    bits = np.where((firsts <= i) & (i <= lasts), 1 - other, bits)
                 known.setdefault(abs(z), bits if z > 0 else 1 - bits)
                 column[:, i] = known[abs(z)] if z > 0 else 1 - known[abs(z)]
 
