@@ -69,7 +69,7 @@ def fingerprint(
     from mmaproof.generators.standard import vectors_of
     from mmaproof.properties.library import find_property
     from mmaproof.verification.fingerprint import SEARCH, feature_of_task, tasks_of
-    from mmaproof.verification.means import Means
+    from mmaproof.verification.search import Means
 
     designs = list({d.name: d for d in map(find_design, names)}.values())
     wanted = {find_property(name).name for name in only or ()}

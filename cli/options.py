@@ -382,8 +382,7 @@ def with_options(
 
 def _limited(options: SolvingOptions, command: Callable[[], int]) -> int:
     """Run a command. Its status is 3 where the limit for the whole answer passes first."""
-    from mmaproof.smt.solving.limits import parse_seconds
-    from mmaproof.smt.solving.work import worked
+    from mmaproof.smt.solving.limits import parse_seconds, worked
 
     began = worked()
     try:

@@ -272,7 +272,7 @@ class _Made:
         from mmaproof.smt.solving.limits import Limits
         from mmaproof.smt.solving.solving import Solving
         from mmaproof.verification.fingerprint import SEARCH
-        from mmaproof.verification.means import Means
+        from mmaproof.verification.search import Means
 
         means = Means(Solving.of("bitwuzla"), Limits(QUESTION_SECONDS, QUESTION_MEMORY), SEARCH, self.seed)
         before = None

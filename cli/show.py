@@ -73,7 +73,8 @@ def named(name: str, as_plan: bool) -> Design | Property | Algorithm | Plan:
     from mmaproof.cli.gemm.options import find_plan
     from mmaproof.designs.catalogue import find_design, load_catalogue
     from mmaproof.designs.design import is_unit_name
-    from mmaproof.designs.errors import InputError, did_you_mean
+    from mmaproof.designs.errors import DesignError, InputError, did_you_mean
+    from mmaproof.designs.names import turned
     from mmaproof.gemm.programs.algorithms import ALGORITHMS, find_algorithm
     from mmaproof.gemm.programs.spelling import load_presets
     from mmaproof.properties.library import PROPERTIES, find_property
@@ -87,8 +88,13 @@ def named(name: str, as_plan: bool) -> Design | Property | Algorithm | Plan:
         return find_algorithm(name)
     if name.lower() in PROPERTIES:
         return find_property(name)
-    if name in load_catalogue().architectures:
+    if name in (catalogue := load_catalogue()).architectures:
         raise InputError(f"{name} is an architecture: mmaproof list {name} lists its designs")
+    try:  # a product, a format of one, or a mnemonic
+        return find_design(name)
+    except DesignError as problem:
+        if "is ambiguous" in str(problem) or any(catalogue.place(x) for x in turned(name)):
+            raise
     known = [*PROPERTIES, *ALGORITHMS, *load_presets()]
     raise InputError(
         f"{name[:80]!r} is not a name: write ARCHITECTURE/INSTRUCTION, or what `mmaproof list` lists as properties, "
@@ -132,7 +138,7 @@ def print_design(found: Design) -> None:
     from mmaproof.designs.catalogue import load_catalogue
     from mmaproof.designs.levels import levels_of
     from mmaproof.designs.parameters import DEFINITIONS, complete_settings, format_settings
-    from mmaproof.smt.semantics.widths import sum_widths
+    from mmaproof.smt.semantics.datapath import sum_widths
 
     say(found.name)
     title = load_catalogue().architectures.get(found.architecture)

@@ -229,7 +229,7 @@ def _differing(first: Tolerance, second: Tolerance, x: DataDifference) -> str:
 
 def _within(limits: Sequence[DataLimits]) -> str:
     """Return the limits of data, each once."""
-    said = {}
+    said: dict[str, None] = {}
     for x in limits:
         said |= {f"|a| <= {x.a:g}": None, f"|b| <= {x.b:g}": None}
         if x.sums is not None:

@@ -21,7 +21,7 @@ from mmaproof.explain.values import (
     top_weight,
     unpacked,
 )
-from mmaproof.smt.semantics.cut import Cut
+from mmaproof.smt.semantics.align import Cut
 from mmaproof.smt.semantics.datapath import Source
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.labels import Addend, Group, Label, Part, Partial, Product, is_of_products

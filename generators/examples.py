@@ -19,7 +19,7 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.files import write_atomically
 from mmaproof.properties.equivalence import Equivalence
-from mmaproof.smt.solving.work import worked
+from mmaproof.smt.solving.limits import worked
 from mmaproof.verification.distributions import kept_bits
 from mmaproof.verification.matrix import comparable_groups
 from mmaproof.verification.search import Budget, search

@@ -29,10 +29,9 @@ from mmaproof.generators.suite import set_cover
 from mmaproof.generators.vectors import Vector
 from mmaproof.hardware_replay.decided import Alternative, alternatives
 from mmaproof.smt.evaluate import SharedBatch, equal_patterns, evaluate_on_arrays
-from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.limits import Limits, Until, worked
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
-from mmaproof.smt.solving.work import Until, worked
 from mmaproof.verification.compare import Comparison, compare
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 from mmaproof.verification.search import Budget

@@ -29,7 +29,7 @@ from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
 from mmaproof.smt.trace import evaluate
 from mmaproof.verification.distributions import BASIC
 from mmaproof.verification.fingerprint import Feature, feature_of
-from mmaproof.verification.means import Means
+from mmaproof.verification.search import Means
 
 
 def vectors_of(feature: Feature, designs: Sequence[Design], *, origin: str, version: str) -> list[Vector]:

@@ -20,10 +20,9 @@ from mmaproof.designs.operands import OperandBatch, Patterns
 from mmaproof.properties.preconditions import Finite
 from mmaproof.properties.separation import SomePairAgrees
 from mmaproof.smt.proving.decide import decide
-from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.limits import Limits, worked
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Model, Status, Verdict
-from mmaproof.smt.solving.work import worked
 from mmaproof.smt.trace import evaluate
 from mmaproof.verification.classes import Class, Group
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw

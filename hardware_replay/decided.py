@@ -30,7 +30,7 @@ from mmaproof.designs.steps.record import IntegerRange
 from mmaproof.hardware_replay.answers import Answers
 from mmaproof.hardware_replay.recordings import read_index, read_recording
 from mmaproof.smt.evaluate import SharedBatch, equal_patterns, evaluate_batch
-from mmaproof.smt.semantics.widths import sum_widths
+from mmaproof.smt.semantics.datapath import sum_widths
 
 DISTANCES = (1, 2, 4, 8, 16, 32)
 """How far from the value of an integer parameter others are tried, in both directions."""

@@ -35,8 +35,7 @@ from mmaproof.verification.compare import compare
 from mmaproof.verification.executors import finished, local_pool
 from mmaproof.verification.fingerprint import NOT_ASKED, feature_of
 from mmaproof.verification.matrix import comparable_groups
-from mmaproof.verification.means import Means
-from mmaproof.verification.search import Budget
+from mmaproof.verification.search import Budget, Means
 
 SECONDS_OF_A_FEATURE = 15
 """Seconds for a property of a unit. Less than the command takes: pages are a survey, and say what is unknown."""

@@ -140,7 +140,11 @@ class Equivalence(Question):
             return self._regrouped
         if differ_in_alignment(*self.designs, self.k):
             return self._aligned_alike
-        return None if self.in_turn() is None else self._added_in_turn
+        if self.in_turn() is not None:
+            return self._added_in_turn
+        from mmaproof.properties.library.enough_bits import argument_of_bits  # noqa: PLC0415  (loads all properties)
+
+        return argument_of_bits(self, *self.designs)
 
     def _the_same(self, kernel: Kernel) -> None:
         algebra = TermAlgebra(kernel.environment)

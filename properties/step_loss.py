@@ -37,9 +37,8 @@ from mmaproof.smt.proving.cuts import CutBound, CutError, CutIsExact, CutLemma, 
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.proving.two_terms import jammed_errors
 from mmaproof.smt.semantics import OperandWords, StepSignals, dot_product_accumulate, ieee
-from mmaproof.smt.semantics.align import loses_bits
+from mmaproof.smt.semantics.align import Cut, loses_bits
 from mmaproof.smt.semantics.convert import Rules
-from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.datapath import StepPath, SumPath, datapath
 from mmaproof.smt.semantics.fused_step import without_far_c
 from mmaproof.smt.semantics.fused_sum import FusedSum

@@ -20,13 +20,12 @@ from mmaproof.smt.bundles.writing import files_of
 from mmaproof.smt.proving.asked import StagedProof
 from mmaproof.smt.proving.exhaustion import small_ones_first
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError, Theorem, conjuncts
-from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.limits import Limits, worked
 from mmaproof.smt.solving.prove import Ask
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.refuting import NotRefutedError, Refuter
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Cause, Outcome, Reply
-from mmaproof.smt.solving.work import worked
 from mmaproof.verification.netlists import by_nets
 from mmaproof.verification.stages import by_stages, netlist_and_model
 

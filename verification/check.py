@@ -24,14 +24,12 @@ from mmaproof.properties.property import Property, PropertyVerdict, QuestionVerd
 from mmaproof.properties.question import Question
 from mmaproof.properties.run_question import Run, Scope
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
-from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.limits import Limits, worked
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import BY_KERNEL, JOINED, SolverIdentity, Status
-from mmaproof.smt.solving.work import worked
 from mmaproof.verification.compare import DEFAULT_BUDGET, DEFAULT_LIMITS, compare
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
-from mmaproof.verification.means import SIMPLIFYING, Means
-from mmaproof.verification.search import Budget, steer
+from mmaproof.verification.search import SIMPLIFYING, Budget, Means, steer
 from mmaproof.verification.strategies import answer
 
 Measure = Callable[[OperandBatch], npt.NDArray[np.float64]]

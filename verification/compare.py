@@ -25,13 +25,11 @@ from mmaproof.properties.question import Examined
 from mmaproof.smt.evaluate import ARRAYS, SharedBatch, evaluate_on_arrays
 from mmaproof.smt.open_points import OpenPoints, open_points
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
-from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.limits import Limits, worked
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
-from mmaproof.smt.solving.work import worked
 from mmaproof.verification.distributions import kept_bits
-from mmaproof.verification.means import SIMPLIFYING, Means
-from mmaproof.verification.search import Budget, search
+from mmaproof.verification.search import SIMPLIFYING, Budget, Means, search
 from mmaproof.verification.simplify import simplest
 from mmaproof.verification.strategies import answer
 

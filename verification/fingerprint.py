@@ -20,8 +20,7 @@ from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.verification.check import Check, check_within, pictures_of_runs, shown_by
-from mmaproof.verification.means import Means
-from mmaproof.verification.search import Budget
+from mmaproof.verification.search import Budget, Means
 
 SEARCH = Budget(rows=100_000, seconds=math.inf)
 """A limit of rows and not of time ends the search, so that a seed gives the same answers on a slower machine."""

@@ -28,14 +28,12 @@ from mmaproof.smt.native.recording import Recorded, record, structure
 from mmaproof.smt.proving.native import NativeStages, RefutedError, precondition, prove_graph
 from mmaproof.smt.proving.samples import Samples
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
-from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
+from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits, worked
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import JOINED, Status, Verdict, combine
-from mmaproof.smt.solving.work import worked
 from mmaproof.smt.trace import evaluate
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
-from mmaproof.verification.means import Means
-from mmaproof.verification.search import Budget, extreme_patterns
+from mmaproof.verification.search import Budget, Means, extreme_patterns
 from mmaproof.verification.stages import ROWS, lemma_verdict
 
 DEFAULT_LIMITS = Limits(seconds=300, memory_bytes=4 << 30)

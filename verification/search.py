@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -35,18 +36,20 @@ from mmaproof.properties.preconditions import (
 from mmaproof.properties.property import QuestionVerdict
 from mmaproof.properties.question import Examined, Question
 from mmaproof.smt.native.paying import Switch
+from mmaproof.smt.solving.limits import Limits, worked
 from mmaproof.smt.solving.portfolio import racers
 from mmaproof.smt.solving.query import from_hexadecimal, to_hexadecimal
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.store import KeptProof, Store
 from mmaproof.smt.solving.verdict import Status
-from mmaproof.smt.solving.work import worked
 from mmaproof.verification.distributions import DISTRIBUTIONS, assemble, draw
 
 FIRST_ROWS, LARGEST_ROWS, LARGEST_PRODUCTS = 64, 8192, 1 << 22
 """A batch grows from FIRST_ROWS to LARGEST_ROWS rows, or to LARGEST_PRODUCTS products."""
 WITNESSES = 8
 """The most witnesses of a batch that are returned. A person is shown the one that simplifies best."""
+SIMPLIFYING = 5.0
+"""Seconds for which a witness is simplified at most. A long one is as simple then as a person needs it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,29 @@ class Budget:
 
     rows: int = 200_000
     seconds: float = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """How questions are answered: the solvers, their limits, and the budget and seed of the search.
+
+    If the budget is None, there is no search. If ``solving`` has a store, witnesses are looked up and kept there too.
+    If a search finds several witnesses at once, at most ``simplified`` of them are simplified, to show the simplest.
+    That takes at most ``simplifying`` seconds. When it begins, ``told`` is called with a line for a person, if there
+    is one.
+    """
+
+    solving: Solving
+    limits: Limits
+    budget: Budget | None
+    seed: int = 0
+    simplified: int = WITNESSES
+    simplifying: float = SIMPLIFYING
+    told: Callable[[str], None] | None = None
+
+    def begun(self) -> Self:
+        """Return the means of a question that begins now, or that has begun: its limits end at a point of time."""
+        return replace(self, limits=self.limits.begun())
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.properties.question import Question
-from mmaproof.smt.solving.work import worked
+from mmaproof.smt.solving.limits import worked
 
 _LONG, _PARTS = 64, (64, 8, 2)
 """From N products on, a witness is cut in N parts first, the smallest of which come first."""

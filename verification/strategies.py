@@ -34,7 +34,7 @@ from mmaproof.smt.proving.asked import Lemmas, StagedLemma
 from mmaproof.smt.proving.decide import Statement, decide
 from mmaproof.smt.proving.kernel import NotComposedError, Theorem
 from mmaproof.smt.proving.lemma import Formula
-from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
+from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits, worked
 from mmaproof.smt.solving.portfolio import Overtaken, Rival
 from mmaproof.smt.solving.prove import violation_of
 from mmaproof.smt.solving.verdict import (
@@ -49,11 +49,10 @@ from mmaproof.smt.solving.verdict import (
     by_whom,
     combine,
 )
-from mmaproof.smt.solving.work import worked
 from mmaproof.verification.distributions import kept_bits
-from mmaproof.verification.means import Means
 from mmaproof.verification.search import (
     Budget,
+    Means,
     SearchResult,
     extreme_operands,
     search,

@@ -25,8 +25,7 @@ from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.smtlib import asserted
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Outcome, Reply, SolverIdentity, Status
-from mmaproof.verification.means import Means
-from mmaproof.verification.search import Budget
+from mmaproof.verification.search import Budget, Means
 from mmaproof.verification.strategies import answer
 
 FILE = Path(__file__).with_name("statuses.json")

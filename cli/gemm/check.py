@@ -177,7 +177,7 @@ def check_plans(
     from mmaproof.designs.errors import InputError
     from mmaproof.gemm.answers.plan_questions import check_plans as decide
     from mmaproof.gemm.programs.spelling import load_selections
-    from mmaproof.verification.means import Means
+    from mmaproof.verification.search import Means
 
     if not names:
         raise InputError(f"a PLAN is missing: mmaproof gemm check {question} PLAN")
@@ -267,7 +267,7 @@ def check_slices(names: Sequence[str], options: SolvingOptions, showing: Showing
     from mmaproof.gemm.answers.unit_slices import check_unit_slices
     from mmaproof.gemm.answers.verdict import Asked
     from mmaproof.smt.solving.verdict import Status
-    from mmaproof.verification.means import Means
+    from mmaproof.verification.search import Means
 
     found: list[tuple[Design, AlgorithmVerdict]] = []
     known: dict[Any, AlgorithmVerdict] = {}

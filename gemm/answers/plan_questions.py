@@ -16,9 +16,9 @@ from mmaproof.gemm.programs.normal_form import shortest_k, telling_k
 from mmaproof.gemm.programs.parts import ASCENDING, Order
 from mmaproof.gemm.programs.plan import PartSum, Plan
 from mmaproof.properties.preconditions import Precondition
+from mmaproof.smt.solving.limits import worked
 from mmaproof.smt.solving.verdict import Status
-from mmaproof.smt.solving.work import worked
-from mmaproof.verification.means import Means
+from mmaproof.verification.search import Means
 
 PLAN_QUESTIONS = {
     "order": "does every order of the additions that a plan leaves open (atomic ones) give the same bits",

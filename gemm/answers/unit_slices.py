@@ -26,9 +26,8 @@ from mmaproof.smt.proving.conversions import ConversionLemma
 from mmaproof.smt.proving.cuts import CutBound, CutLemma, TermShape
 from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
-from mmaproof.smt.semantics.align import loses_bits
+from mmaproof.smt.semantics.align import Cut, loses_bits
 from mmaproof.smt.semantics.convert import convert
-from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.integer_step import read_integer
 from mmaproof.smt.semantics.signals import StepSignals

@@ -13,10 +13,9 @@ from mmaproof.properties.preconditions import Exponents, Precondition
 from mmaproof.properties.property import LemmaVerdict
 from mmaproof.smt.proving.decide import decide
 from mmaproof.smt.proving.lemma import Lemma
-from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.limits import Limits, worked
 from mmaproof.smt.solving.verdict import Model, Status, Verdict
-from mmaproof.smt.solving.work import worked
-from mmaproof.verification.means import Means
+from mmaproof.verification.search import Means
 
 ROUNDS = 64
 """How often a claim that was guessed from samples is changed after a witness against it."""

@@ -24,8 +24,7 @@ from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status, combine
 from mmaproof.verification.compare import DEFAULT_LIMITS
-from mmaproof.verification.means import Means
-from mmaproof.verification.search import Budget
+from mmaproof.verification.search import Budget, Means
 from mmaproof.verification.strategies import answer
 
 SEARCH = Budget(seconds=2.0)

@@ -18,9 +18,8 @@ from mmaproof.gemm.programs.numbers import Number, Span
 from mmaproof.gemm.programs.schedule import EXPONENT, FP32, FUSED, Residues, Slices, Split
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate, ieee
-from mmaproof.smt.semantics.align import align
+from mmaproof.smt.semantics.align import Cut, align
 from mmaproof.smt.semantics.convert import Rules, convert
-from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.integer_step import read_integer
 from mmaproof.smt.semantics.terms import Factors, Term
 from mmaproof.smt.semantics.unpack import normalised, unpack

@@ -8,8 +8,7 @@ from typing import Generic
 
 from mmaproof.designs.formats import Format
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
-from mmaproof.smt.semantics.align import align
-from mmaproof.smt.semantics.cut import Cut
+from mmaproof.smt.semantics.align import Cut, align
 from mmaproof.smt.semantics.terms import Term
 from mmaproof.smt.semantics.unpack import Unpacked, unpack
 

@@ -21,8 +21,7 @@ from mmaproof.gemm.programs.schedule import Split
 from mmaproof.gemm.programs.split_gemm import SplitGemm
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.proving.lemma import Input, Lemma
-from mmaproof.smt.semantics.align import align, loses_bits
-from mmaproof.smt.semantics.cut import Cut
+from mmaproof.smt.semantics.align import Cut, align, loses_bits
 from mmaproof.smt.semantics.terms import Term
 from mmaproof.smt.semantics.unpack import Unpacked, normalised, unpack
 

@@ -340,7 +340,7 @@ class _Left:
         """Return what a step takes that would take ``taken``, with this unit."""
         if not (unit <= self.unit).all():
             return taken
-        found = np.minimum(taken, self.most)
+        found: npt.NDArray[Any] = np.minimum(taken, self.most)
         self.most = max(self.most - float(found.min()) * (1 - 2.0**-40), 0.0)
         return found
 

@@ -22,13 +22,11 @@ from mmaproof.gemm.programs.split_gemm import SplitGemm
 from mmaproof.gemm.tolerances.overflow import check_overflow
 from mmaproof.properties.preconditions import Conditions, Precondition, preconditions_of
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
-from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.limits import Limits, worked
 from mmaproof.smt.solving.solving import Solving
-from mmaproof.smt.solving.work import worked
 from mmaproof.verification.check import WORDS
 from mmaproof.verification.compare import DEFAULT_BUDGET, DEFAULT_LIMITS
-from mmaproof.verification.means import Means
-from mmaproof.verification.search import Budget
+from mmaproof.verification.search import Budget, Means
 
 QUESTIONS = {
     "split": "for which exponents and significant bits do the words add up to x, and how far do they miss it",

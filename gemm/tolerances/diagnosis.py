@@ -19,7 +19,7 @@ from mmaproof.gemm.tolerances.tolerance import Tolerance
 from mmaproof.gemm.tolerances.within import Truths, errors_of, is_within
 from mmaproof.smt.backends import Backend, wanted_backend, wanting
 from mmaproof.smt.evaluate import equal_patterns
-from mmaproof.smt.solving.work import worked
+from mmaproof.smt.solving.limits import worked
 
 MOST_ROWS = 4
 """Rows and columns of the elements that hypotheses are tried on."""

@@ -6,7 +6,6 @@ Emulation, bounds and explanations are those of plans, tolerances and assertions
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -20,7 +19,7 @@ import numpy.typing as npt
 from mmaproof.designs.arrays import values_of
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.design import Design
-from mmaproof.designs.errors import DesignError, InputError, MmaproofError, OperandError
+from mmaproof.designs.errors import InputError, MmaproofError, OperandError
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
 from mmaproof.gemm.programs import Plan
 from mmaproof.gemm.programs.evaluate import rows as run_rows
@@ -314,10 +313,8 @@ def _plans(given: Any) -> Iterator[tuple[Plan, bool]]:
         place = load_catalogue().place(x) if isinstance(x, str) else None
         named = [y.name for y in presets if isinstance(x, str) and y.library.lower() == x.strip().lower()]
         if place is not None:
-            for unit in load_catalogue().designs.values():
-                if unit.architecture == place:
-                    with suppress(DesignError):  # units of bits and of complex numbers multiply no matrices
-                        yield Plan(unit), False
+            units = (y for y in load_catalogue().designs.values() if y.architecture == place)
+            yield from ((Plan(y), False) for y in units if y.step.multiplies_elements)
         elif named:
             yield from ((find_plan(y), False) for y in named)
         else:

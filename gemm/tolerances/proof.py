@@ -20,11 +20,10 @@ from mmaproof.properties.step_loss import lemmas_of_loss, lemmas_of_operation, w
 from mmaproof.smt.proving.decide import decide
 from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.solving.errors import StoreError
-from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.limits import Limits, worked
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.store import Store
 from mmaproof.smt.solving.verdict import Status
-from mmaproof.smt.solving.work import worked
 
 LIMITS = Limits(seconds=120, memory_bytes=4 << 30)
 STORE_VARIABLE = "MMAPROOF_STORE"

@@ -11,8 +11,7 @@ from mmaproof.designs.conversions import Conversion
 from mmaproof.designs.formats import Format
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.words import with_top_exponent
-from mmaproof.smt.semantics.align import loses_bits
-from mmaproof.smt.semantics.cut import Cut
+from mmaproof.smt.semantics.align import Cut, loses_bits
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.integer_step import integer_range
 from mmaproof.smt.semantics.labels import Addend, Label, Partial, is_of_products

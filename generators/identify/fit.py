@@ -15,7 +15,7 @@ from mmaproof.designs.parameters import DEFINITIONS, parse_parameter
 from mmaproof.generators.identify.behaviour import Behaviour
 from mmaproof.generators.identify.evidence import Evidence
 from mmaproof.generators.identify.space import GROUPS, MAKE_UP, STRUCTURE, Axes, Interface, variants
-from mmaproof.smt.solving.work import Until
+from mmaproof.smt.solving.limits import Until
 
 STARTS = 5
 """Known units from which the search goes on, the best first."""

@@ -35,10 +35,9 @@ from mmaproof.smt.algebra.nodes import Node
 from mmaproof.smt.backends import wanted_backend
 from mmaproof.smt.evaluate import CHUNK_ROWS, SharedBatch, equal_patterns, evaluate_batch
 from mmaproof.smt.joint import JointDesigns
-from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
+from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits, Until
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
-from mmaproof.smt.solving.work import Until
 from mmaproof.verification.compare import compare
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 from mmaproof.verification.executors import Runner, here

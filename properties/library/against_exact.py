@@ -18,9 +18,8 @@ from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.proving.two_terms import holds_every_bit, is_zero_or_normalised, jammed_as_exact
 from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate, equal_results
-from mmaproof.smt.semantics.align import loses_bits
+from mmaproof.smt.semantics.align import Cut, loses_bits
 from mmaproof.smt.semantics.convert import Rules, convert
-from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.datapath import datapath
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.ieee import aligned_sum, read_accumulator

@@ -26,9 +26,9 @@ from mmaproof.smt.bundles.term_facts import prove_sum_within, within
 from mmaproof.smt.proving.kernel import Kernel
 from mmaproof.smt.proving.laws_in_use import LawsInUse
 from mmaproof.smt.semantics import DotProduct, OperandWords, StepSignals, dot_product_accumulate
+from mmaproof.smt.semantics.datapath import sum_widths
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.labels import is_of_products
-from mmaproof.smt.semantics.widths import sum_widths
 from mmaproof.smt.solving.verdict import Status
 
 

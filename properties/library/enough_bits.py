@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from mmaproof.designs.arithmetic import differing_parameters, repeats_one_step, same_chain
 from mmaproof.designs.design import Design
@@ -35,12 +36,16 @@ from mmaproof.properties.property import (
     kept_bits,
     why_not_aligned,
 )
-from mmaproof.properties.question import SpecialCase
+from mmaproof.properties.question import Argument, Question, SpecialCase
 from mmaproof.properties.run_question import RunQuestion, SameResults, Scope, of_one_step
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
+from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.bundles.enough_bits_steps import EnoughBitsSteps
+from mmaproof.smt.bundles.leaves import use_equal_results
+from mmaproof.smt.proving.kernel import Kernel, conjuncts
 from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.proving.two_terms import WidenedConversion
-from mmaproof.smt.semantics import DotProduct, OperandWords
+from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate, equal_results
 from mmaproof.smt.semantics.convert import Rules
 from mmaproof.smt.semantics.datapath import OPERAND, datapath
 from mmaproof.smt.solving.verdict import Status
@@ -91,6 +96,28 @@ def lemmas_of_bits(first: Design, second: Design, length: int, where: Sequence[P
     return [exact, WidenedConversion(Rules.of(fewer.step), kept_bits(more), total)]
 
 
+def argument_of_bits(question: Question, first: Design, second: Design) -> Argument | None:
+    """Return the same as steps, of one step, where c is zero and no element is an infinity. None for others.
+
+    An infinity has an exponent above that of any number, where terms may lose bits that no result shows.
+    """
+    a, b, _ = question.formats
+    by_lemmas = lemmas_of_bits(first, second, question.k, question.where)
+    is_apt = ZeroAccumulator() in question.where and question.scale_format is None
+    if not (by_lemmas and is_apt and a.infinity is b.infinity is None and len(datapath(first, question.k)) == 1):
+        return None
+
+    def argument(kernel: Kernel) -> None:
+        algebra, assumed = TermAlgebra(kernel.environment), question.formula.precondition
+        operands = question.symbols(algebra)
+        few, more = (dot_product_accumulate(x, algebra, operands) for x in sorted((first, second), key=kept_bits))
+        known = [Truth(x, algebra) for x in ([] if assumed is None else conjuncts(assumed))]
+        EnoughBitsSteps(kernel, few.steps[0], more.steps[0], a.e_max + b.e_max, known).prove()
+        use_equal_results(kernel, few.d, partial(equal_results, algebra, first.d_format))
+
+    return argument
+
+
 def _few_products(design: Design) -> Design:
     """Return the design with as few products in a step as show every loss: the design itself if it has scales."""
     if design.step.L <= ENOUGH_TERMS or design.scale_format is not None:
@@ -116,6 +143,10 @@ class SameWithBits(SameResults):
     def special_case(self) -> SpecialCase:
         """Return the question about few products: a witness of more is simplified to them."""
         return NothingBesideC(self, min(ENOUGH_TERMS, self.k)).as_case()
+
+    def argument(self) -> Argument | None:
+        """Return that no term loses a bit, as steps."""
+        return argument_of_bits(self, *map(self.asked, self.pair))
 
     def lemmas(self) -> Sequence[Lemma]:
         """Return that no term loses a bit, where the argument applies."""

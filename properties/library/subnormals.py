@@ -13,8 +13,7 @@ from mmaproof.properties.property import INTEGER, UNSTATED, SimpleProperty
 from mmaproof.properties.run_question import RunQuestion, Scope
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.semantics import DotProduct, OperandWords
-from mmaproof.smt.semantics.align import loses_bits
-from mmaproof.smt.semantics.cut import Cut
+from mmaproof.smt.semantics.align import Cut, loses_bits
 from mmaproof.smt.semantics.patterns import one, same_number, zero
 from mmaproof.smt.semantics.terms import Factors
 from mmaproof.smt.semantics.unpack import normalised, unpack

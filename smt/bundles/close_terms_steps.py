@@ -90,6 +90,10 @@ class CloseTermsSteps:
         differ = [_is_above(self._sum.e_max, self._wide.e_max, n) for n in range(max(reach) + 1)]
         cases = [Case(absent, None), *(Case(at, self._more + n) for n, at in enumerate(differ))]
         self._close(cases, low)
+        self._converted(cases)
+
+    def _converted(self, cases: Sequence[Case]) -> None:
+        """Prove that both sums are converted to the same number, if one of the cases always holds."""
         both = (self._sum, self._wide)
         bounds = list(zip(*(prove_bounds(self._laws, self._algebra, x) for x in both), strict=True))
         for case in cases:

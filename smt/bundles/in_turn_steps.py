@@ -25,9 +25,8 @@ from mmaproof.smt.bundles.term_facts import at_most, prove_largest, within
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
 from mmaproof.smt.proving.laws_in_use import LawsInUse
 from mmaproof.smt.semantics import StepSignals
-from mmaproof.smt.semantics.align import align, largest_exponent
+from mmaproof.smt.semantics.align import Cut, align, largest_exponent
 from mmaproof.smt.semantics.convert import Rules, convert
-from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.sequential_step import (
     Accumulator,
     MovedTerm,

@@ -20,8 +20,7 @@ from mmaproof.smt.bundles.order_cases import MORE_BITS, Case
 from mmaproof.smt.bundles.term_facts import at_most, with_sign, within
 from mmaproof.smt.proving.laws_in_use import LawsInUse
 from mmaproof.smt.proving.monotone import LargeStep, TermRises
-from mmaproof.smt.semantics.align import align
-from mmaproof.smt.semantics.cut import Cut
+from mmaproof.smt.semantics.align import Cut, align
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.terms import Term
 

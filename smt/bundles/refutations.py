@@ -10,13 +10,12 @@ from mmaproof.smt.proving.adders import BY_SUMS, prove_sums
 from mmaproof.smt.proving.exhaustion import MOST_BITS, try_all_values
 from mmaproof.smt.proving.kernel import Stated, up_to_names
 from mmaproof.smt.solving.cnf import Asserted, encode_all
-from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
+from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits, worked
 from mmaproof.smt.solving.lrat import Refutation
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.refuting import NotRefutedError, Refuter
 from mmaproof.smt.solving.sums import SumProof
 from mmaproof.smt.solving.verdict import Outcome
-from mmaproof.smt.solving.work import worked
 
 BEFORE_TRYING = 3.0
 """Seconds in which a SAT solver refutes a lemma of few bits, before all values are tried."""

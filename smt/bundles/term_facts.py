@@ -44,7 +44,7 @@ def prove_where_not_zero(
 ) -> None:
     """Prove a claim about operands, or that a word is zero: of a product, whatever its factors are."""
     zeros = [f.is_value(0) for f in factors_of(algebra, word)]
-    _claim_of_operands(laws, algebra.any_of([claim, *zeros]), assumed, why)
+    claim_of_operands(laws, algebra.any_of([claim, *zeros]), assumed, why)
     if len(zeros) > 1:
         prove_product_is_zero(laws, algebra, word)
         leaves = Leaves(algebra)
@@ -65,7 +65,7 @@ def prove_where_zero(
     factors = factors_of(algebra, word)
     zeros = [f.is_value(0) for f in factors]
     for z in zeros:
-        _claim_of_operands(laws, ~z | claim, assumed, why)
+        claim_of_operands(laws, ~z | claim, assumed, why)
     if len(factors) > 1:
         leaves = Leaves(algebra)
         x, y = (leaves.word(f) for f in factors)
@@ -76,7 +76,7 @@ def prove_where_zero(
         leaves.use(laws, ~zero | holds, [~p | holds, ~q | holds, algebra.any_of([p, q, ~zero])], why)
 
 
-def _claim_of_operands(laws: LawsInUse, claim: Truth[FNode], assumed: Sequence[Truth[FNode]], why: str) -> None:
+def claim_of_operands(laws: LawsInUse, claim: Truth[FNode], assumed: Sequence[Truth[FNode]], why: str) -> None:
     """Prove a claim about operands from those of the assumptions that are about its operands alone."""
     if claim.data.is_true():
         return

@@ -12,11 +12,10 @@ from pysmt.fnode import FNode
 from mmaproof.smt.proving.journal import Entry, Proved
 from mmaproof.smt.proving.kept_lemmas import is_kept, keep
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError, Stated, Theorem, asserted
-from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
+from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits, worked
 from mmaproof.smt.solving.prove import Ask
 from mmaproof.smt.solving.refuting import NotRefutedError
 from mmaproof.smt.solving.verdict import Outcome, Reply, Status, by_whom
-from mmaproof.smt.solving.work import worked
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,7 @@ from typing import Any
 
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.proving.lemma import Input, Lemma
-from mmaproof.smt.semantics.align import align, loses_bits
-from mmaproof.smt.semantics.cut import Cut
+from mmaproof.smt.semantics.align import Cut, align, loses_bits
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.labels import Addend, Label
 from mmaproof.smt.semantics.terms import Term

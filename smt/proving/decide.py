@@ -10,10 +10,9 @@ from pysmt.fnode import FNode
 
 from mmaproof.smt.proving.kept_lemmas import keep
 from mmaproof.smt.proving.lemma import Formula, Lemma
-from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.limits import Limits, worked
 from mmaproof.smt.solving.prove import Ask, prove
 from mmaproof.smt.solving.verdict import Model, Reply, Verdict
-from mmaproof.smt.solving.work import worked
 
 
 class Statement(Protocol):

@@ -24,8 +24,8 @@ from mmaproof.designs.formats import Format, Specials
 from mmaproof.smt.proving.columns import Columns
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
 from mmaproof.smt.proving.walk import bottom_up, substituted
+from mmaproof.smt.solving.limits import worked
 from mmaproof.smt.solving.query import width_of
-from mmaproof.smt.solving.work import worked
 
 FIRST_RANGE, MOST_AT_ONCE = 4, 64
 """Distances that are asked about together, at first and at most."""

@@ -15,8 +15,7 @@ from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.proving.cuts import TermShape
 from mmaproof.smt.proving.lemma import Input
 from mmaproof.smt.proving.rising_terms import Changed, Neighbours
-from mmaproof.smt.semantics.align import align
-from mmaproof.smt.semantics.cut import Cut
+from mmaproof.smt.semantics.align import Cut, align
 from mmaproof.smt.semantics.datapath import StepPath, datapath
 from mmaproof.smt.semantics.fused_step import without_far_c, without_small_c
 from mmaproof.smt.semantics.terms import Term

@@ -20,14 +20,13 @@ from mmaproof.smt.proving.bit_parallel import Cone, CountedGates, TooManyGatesEr
 from mmaproof.smt.proving.word_enumeration import enumerate_words
 from mmaproof.smt.solving.cnf import circuit_of
 from mmaproof.smt.solving.errors import WitnessDoesNotReplay
-from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.limits import Limits, worked
 from mmaproof.smt.solving.portfolio import require_agreement
 from mmaproof.smt.solving.prove import Ask, violation_of
 from mmaproof.smt.solving.query import SYMBOL, Query
 from mmaproof.smt.solving.smtlib import to_smtlib
 from mmaproof.smt.solving.solving import Certify, Solving, certified
 from mmaproof.smt.solving.verdict import Outcome, Reply, SolverIdentity
-from mmaproof.smt.solving.work import worked
 
 MOST_BITS: Final = 24
 MOST_WORK: Final = 1 << 32

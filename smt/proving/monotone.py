@@ -61,9 +61,8 @@ from mmaproof.smt.proving.rising_terms import (
     last_sum,
 )
 from mmaproof.smt.semantics import dot_product_accumulate, ieee
-from mmaproof.smt.semantics.align import align
+from mmaproof.smt.semantics.align import Cut, align
 from mmaproof.smt.semantics.convert import Rules, convert
-from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.datapath import StepPath, datapath
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.labels import Addend, Label

@@ -55,9 +55,8 @@ from mmaproof.smt.proving.rising_terms import (
     symbolic_sums,
 )
 from mmaproof.smt.semantics import ieee
-from mmaproof.smt.semantics.align import align
+from mmaproof.smt.semantics.align import Cut, align
 from mmaproof.smt.semantics.convert import Rules
-from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.datapath import StepPath, datapath
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.labels import Addend, Label, Product

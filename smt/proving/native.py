@@ -47,10 +47,9 @@ from mmaproof.smt.proving.laws import Law, Operation
 from mmaproof.smt.proving.samples import Samples
 from mmaproof.smt.semantics import dot_product_accumulate
 from mmaproof.smt.semantics.unpack import unpack
-from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.limits import Limits, worked
 from mmaproof.smt.solving.prove import Ask
 from mmaproof.smt.solving.verdict import Cause, Status, combine
-from mmaproof.smt.solving.work import worked
 
 Interval = tuple[int, int]
 """The least and the largest number."""

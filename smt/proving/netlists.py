@@ -19,10 +19,9 @@ from mmaproof.smt.proving.model_terms import ModelTerms
 from mmaproof.smt.proving.net_composer import ColumnValues, NetComposer
 from mmaproof.smt.proving.net_relations import MatchedNet
 from mmaproof.smt.proving.net_sweep import NetSweep
-from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.limits import Limits, worked
 from mmaproof.smt.solving.prove import Ask
 from mmaproof.smt.solving.verdict import Cause, Status, combine
-from mmaproof.smt.solving.work import worked
 
 CLAIM_SECONDS = 60.0
 CLAIM_WIDENINGS = 12

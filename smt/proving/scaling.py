@@ -33,9 +33,8 @@ from mmaproof.smt.proving.cuts import CutLemma, TermShape
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.proving.rising_terms import beside_zeros
 from mmaproof.smt.semantics import dot_product_accumulate
-from mmaproof.smt.semantics.align import align
+from mmaproof.smt.semantics.align import Cut, align
 from mmaproof.smt.semantics.convert import Rules, convert
-from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.datapath import StepPath, datapath
 from mmaproof.smt.semantics.fused_step import normalised_addend, without_far_c, without_small_c
 from mmaproof.smt.semantics.fused_sum import FusedSum

@@ -29,9 +29,8 @@ from mmaproof.smt.proving.cuts import TermLemma, TermShape, cut_terms
 from mmaproof.smt.proving.laws import Law, Operation, of_law
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.proving.two_terms import WidenedConversion
-from mmaproof.smt.semantics.align import align
+from mmaproof.smt.semantics.align import Cut, align
 from mmaproof.smt.semantics.convert import Rules, convert
-from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.sequential_step import (
     Accumulator,

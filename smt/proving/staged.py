@@ -48,11 +48,10 @@ from mmaproof.smt.proving.staged_lemmas import (
     TermsWithCuts,
 )
 from mmaproof.smt.proving.staged_signals import StagedSignal, shape_of
-from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.limits import Limits, worked
 from mmaproof.smt.solving.operators import TRUTH
 from mmaproof.smt.solving.prove import Ask
 from mmaproof.smt.solving.verdict import Cause, Status, combine
-from mmaproof.smt.solving.work import worked
 
 CANDIDATES = 3
 """Earlier signals with which a signal is compared."""

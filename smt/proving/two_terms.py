@@ -25,9 +25,8 @@ from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.proving.conversions import ConversionError
 from mmaproof.smt.proving.cuts import CutIsExact, CutLemma, TermShape, compared
 from mmaproof.smt.proving.lemma import Input, Lemma
-from mmaproof.smt.semantics.align import align
+from mmaproof.smt.semantics.align import Cut, align
 from mmaproof.smt.semantics.convert import Rules, convert
-from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.terms import Term
 

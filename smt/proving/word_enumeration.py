@@ -21,10 +21,10 @@ import numpy as np
 
 from mmaproof.smt.proving.column_operators import FAST, FAST_BITS, Column, mask
 from mmaproof.smt.solving.errors import WitnessDoesNotReplay
+from mmaproof.smt.solving.limits import worked
 from mmaproof.smt.solving.query import CONST, SYMBOL, Node, Query
 from mmaproof.smt.solving.smtlib import to_smtlib
 from mmaproof.smt.solving.verdict import Outcome, Reply, SolverIdentity
-from mmaproof.smt.solving.work import worked
 
 MOST_BITS: Final = 24
 MOST_VALUES: Final = 1 << 33

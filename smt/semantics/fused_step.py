@@ -18,9 +18,8 @@ from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.algebra.signals import Signal, SignalKind
 from mmaproof.smt.algebra.words import with_top_exponent
 from mmaproof.smt.semantics import ieee
-from mmaproof.smt.semantics.align import align, largest_exponent, loses_bits
+from mmaproof.smt.semantics.align import Cut, align, largest_exponent, loses_bits
 from mmaproof.smt.semantics.convert import Rules, convert
-from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.datapath import StepPath
 from mmaproof.smt.semantics.fused_sum import FusedSum, fused_sum
 from mmaproof.smt.semantics.labels import Addend, Label, Partial, RoundedSum

@@ -18,8 +18,8 @@ from mmaproof.designs.readings import Alignment, FlushedSign, NanCode, ZeroProdu
 from mmaproof.designs.steps.step import RoundedStep, Step
 from mmaproof.smt.algebra import words
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
+from mmaproof.smt.semantics.align import Cut
 from mmaproof.smt.semantics.convert import Rules, convert
-from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.datapath import SumPath
 from mmaproof.smt.semantics.fused_sum import FusedSum, fused_sum
 from mmaproof.smt.semantics.labels import Addend, Partial

@@ -14,8 +14,8 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.readings import Sticky
 from mmaproof.designs.steps.lanes import LanesStep
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Word, ite
+from mmaproof.smt.semantics.align import Cut
 from mmaproof.smt.semantics.convert import Rules, convert
-from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.datapath import StepPath, SumPath
 from mmaproof.smt.semantics.fused_step import lost_bits
 from mmaproof.smt.semantics.fused_sum import fused_sum

@@ -21,10 +21,9 @@ from itertools import count
 from types import TracebackType
 from typing import Final, Self
 
-from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.limits import Clock, Limits, clock_of
 from mmaproof.smt.solving.protocol import Header, is_out_of_memory
 from mmaproof.smt.solving.verdict import Cause
-from mmaproof.smt.solving.work import Clock, clock_of
 
 _LOOK_SECONDS: Final = 0.1
 # The parent ends a process. The limit of CPU time is for a process that nobody watches any more.

@@ -8,11 +8,10 @@ from pysmt.fnode import FNode
 
 from mmaproof.smt.algebra.terms import default_environment
 from mmaproof.smt.solving.errors import WitnessDoesNotReplay
-from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.limits import Limits, worked
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.smtlib import to_smtlib
 from mmaproof.smt.solving.verdict import Cause, Model, Outcome, Reply, SolverIdentity, Status, Verdict
-from mmaproof.smt.solving.work import worked
 
 
 class Ask(Protocol):

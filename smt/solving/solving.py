@@ -16,13 +16,12 @@ from pysmt.fnode import FNode
 from mmaproof.smt.algebra.terms import default_environment
 from mmaproof.smt.solving.backends import BACKENDS, DEFAULT_SOLVER, require_solver
 from mmaproof.smt.solving.errors import SolverNotInstalledError, UnsupportedFormulaError
-from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.limits import Limits, add_work, worked
 from mmaproof.smt.solving.portfolio import COMMANDS, Attempt, Race, Rival, racers, require_agreement, run_beside
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.refuting import certify_by_proof, require_prover
 from mmaproof.smt.solving.store import Store
 from mmaproof.smt.solving.verdict import Outcome, Reply, SolverIdentity
-from mmaproof.smt.solving.work import add_work, worked
 
 
 class Certify(Enum):

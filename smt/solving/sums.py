@@ -15,9 +15,9 @@ from typing import Final
 
 from mmaproof.smt.solving.cnf import Word, words_of
 from mmaproof.smt.solving.gates import TRUE, Gates
+from mmaproof.smt.solving.limits import worked
 from mmaproof.smt.solving.query import CONST, Query
 from mmaproof.smt.solving.refuting import NotRefutedError
-from mmaproof.smt.solving.work import worked
 
 Polynomial = dict[frozenset[int], int]
 """Products of variables, each with its coefficient."""

@@ -31,6 +31,7 @@ def report(script: str, *arguments: str) -> Any:
 
 def test_every_benchmark_is_tried_here() -> None:
     assert sorted(path.name for path in FOLDER.glob("*.py")) == [
+        "anchors.py",
         "check_native.py",
         "entered_files.py",
         "exported_models.py",
@@ -257,6 +258,14 @@ def test_strategies_are_timed_together_and_alone() -> None:
     for row in found["rows"]:
         assert row["seconds"]["one_piece"] is None or row["seconds"]["one_piece"] > 0
         assert row["ratio"] >= 1
+
+
+def test_anchors_say_what_is_lost() -> None:
+    work = report("anchors.py", "--small", "--repeats", "1")["work"]
+    assert all(x["seconds"] > 0 for x in work)
+    assert [x for x in work if "anchor" in x] == work[:3]
+    assert all(x["met"] is (x.get("clock", x["seconds"]) <= x["goal"]) for x in work if x["goal"] is not None)
+    assert {x["met"] for x in work} <= {True, False, None}
 
 
 def test_judging_reports_verdicts_beside_products() -> None:

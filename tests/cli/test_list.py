@@ -81,3 +81,12 @@ def test_two_products_are_compared_by_a_table(run, tmp_path):
     assert run("compare", "h100", "b200", "--html", page)[0] == 0
     assert "fraction_bits 13 / 25" in page.read_text()
     assert run("compare", "h100", "nothing")[0] == 2
+
+
+def test_what_is_meant_by_a_product_or_a_mnemonic_is_shown(run):
+    for name, says in (("h100", "'h100' has units for tf32"), ("e4m3 on hopper", "'e4m3 on hopper' is ambiguous")):
+        status, _, err = run("show", name)
+        assert status == 2 and says in err
+    status, out, _ = run("show", "v_mfma_f32_16x16x8_xf32")
+    assert status == 0 and out.startswith("cdna3/v_mfma_f32_16x16x8_xf32")
+    assert "is not a name: write" in run("show", "nothing-of-the-kind")[2]

@@ -248,6 +248,7 @@ def test_the_first_net_that_differs_is_named(run, wrong):
     assert (nets[0]["net"], nets[0]["rtl"], nets[-1]["net"]) == ("second", "0x00000000", "d")
 
 
+@pytest.mark.middle
 def test_a_witness_has_values_of_unknown_bits(run, tmp_path):
     source = COMBINATIONAL.replace("assign d = c", "logic [31:0] nothing; assign d = (c == 77 ? nothing : 0) ^ c")
     source = source.replace("^ c + first + second", "^ (c + first + second)")

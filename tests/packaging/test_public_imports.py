@@ -10,7 +10,9 @@ from support.documents import DOCUMENTS, ROOT, examples
 
 import mmaproof
 
-PUBLIC_MODULES = {"mmaproof", "mmaproof.torch"}
+LIBRARIES = {"mmaproof.torch", "mmaproof.triton"}
+"""What is public in another library's name."""
+PUBLIC_MODULES = {"mmaproof", *LIBRARIES}
 
 INSIDE = {
     # How a property is added to the library: it is written with the rooms that CONTRIBUTING.md names.
@@ -68,7 +70,7 @@ def inside(source: str, allowed: set[str] = frozenset()) -> list[str]:
         {
             x
             for x in reached(source)
-            if x not in public and x.rpartition(".")[0] != "mmaproof.torch" and not {x, x.rpartition(".")[0]} & allowed
+            if x not in public and x.rpartition(".")[0] not in LIBRARIES and not {x, x.rpartition(".")[0]} & allowed
         }
     )
 

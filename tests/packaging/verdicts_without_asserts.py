@@ -22,8 +22,7 @@ from mmaproof.smt.solving.verdict import Status, Verdict, combine
 from mmaproof.smt.trace import evaluate
 from mmaproof.verification.check import check
 from mmaproof.verification.compare import compare
-from mmaproof.verification.means import Means
-from mmaproof.verification.search import Budget
+from mmaproof.verification.search import Budget, Means
 from mmaproof.verification.strategies import answer
 
 LIMITS = Limits(120, 4 << 30)

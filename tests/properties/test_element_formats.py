@@ -33,8 +33,7 @@ from mmaproof.properties.run_question import Scope
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.verification.check import largest
-from mmaproof.verification.means import Means
-from mmaproof.verification.search import Budget
+from mmaproof.verification.search import Budget, Means
 from mmaproof.verification.strategies import answer
 
 LIMITS = Limits(20, 4 << 30)

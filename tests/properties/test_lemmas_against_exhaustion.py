@@ -18,11 +18,9 @@ from mmaproof.properties.library.scaling import Scaling
 from mmaproof.properties.run_question import RunQuestion, Scope
 from mmaproof.smt.proving.asked import Lemmas
 from mmaproof.smt.proving.decide import decide
-from mmaproof.smt.semantics.datapath import datapath
-from mmaproof.smt.semantics.widths import sum_widths
-from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.semantics.datapath import datapath, sum_widths
+from mmaproof.smt.solving.limits import Limits, worked
 from mmaproof.smt.solving.verdict import Status
-from mmaproof.smt.solving.work import worked
 
 LIMITS = Limits(60, 4 << 30)
 QUESTIONS: dict[str, Callable[[Design], RunQuestion]] = {

@@ -15,8 +15,7 @@ from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving.asked import Lemmas
 from mmaproof.smt.proving.distance_cases import Cases
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
-from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.work import worked
+from mmaproof.smt.solving.limits import Limits, worked
 from mmaproof.verification import netlists
 from mmaproof.verification.netlists import distance_cases
 
@@ -61,6 +60,7 @@ def examine(seeds: Sequence[int], monkeypatch: pytest.MonkeyPatch) -> Counter[st
     return found
 
 
+@pytest.mark.middle
 def test_small_netlists_are_decided_as_all_operands_decide(monkeypatch: pytest.MonkeyPatch) -> None:
     found = examine(range(28), monkeypatch)
     assert found["designs"] > 3

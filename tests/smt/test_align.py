@@ -10,8 +10,7 @@ from pysmt.environment import get_env
 from mmaproof.designs.readings import Alignment
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.semantics.align import align, loses_bits
-from mmaproof.smt.semantics.cut import Cut
+from mmaproof.smt.semantics.align import Cut, align, loses_bits
 from mmaproof.smt.semantics.terms import Term
 
 INTEGERS = IntegerAlgebra()

@@ -9,8 +9,7 @@ from mmaproof.designs.readings import Adder, Alignment
 from mmaproof.smt.algebra.integers import IntegerAlgebra, InvariantError
 from mmaproof.smt.algebra.protocol import Word
 from mmaproof.smt.algebra.signals import Signal, SignalKind
-from mmaproof.smt.semantics.align import align
-from mmaproof.smt.semantics.cut import Cut
+from mmaproof.smt.semantics.align import Cut, align
 from mmaproof.smt.semantics.datapath import SumPath
 from mmaproof.smt.semantics.fused_sum import fused_sum
 from mmaproof.smt.semantics.labels import Addend, Partial

@@ -12,8 +12,8 @@ from mmaproof.designs.formats import Format, Specials
 from mmaproof.designs.readings import Alignment, NanCode, NegativeZero, Overflow
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.semantics import ieee
+from mmaproof.smt.semantics.align import Cut
 from mmaproof.smt.semantics.convert import Rules
-from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.unpack import unpack
 
 ARRAYS = ArrayAlgebra()

@@ -22,7 +22,7 @@ from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving.cuts import CutBound, TermShape
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.semantics import fused_step, fused_sum, ieee, sequential_step, terms, unpack
-from mmaproof.smt.semantics.cut import Cut
+from mmaproof.smt.semantics.align import Cut
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.smt.trace import evaluate
 from mmaproof.verification.distributions import BASIC, draw

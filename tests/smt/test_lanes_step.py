@@ -16,7 +16,7 @@ from mmaproof.designs.steps import LanesStep
 from mmaproof.explain import explain
 from mmaproof.smt.backends import Backend
 from mmaproof.smt.evaluate import evaluate_batch
-from mmaproof.smt.semantics.widths import sum_widths
+from mmaproof.smt.semantics.datapath import sum_widths
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.trace import evaluate, trace
 from mmaproof.verification.compare import compare

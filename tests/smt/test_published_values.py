@@ -10,7 +10,7 @@ from support.sampling import fp16_design
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
-from mmaproof.smt.semantics.widths import sum_widths
+from mmaproof.smt.semantics.datapath import sum_widths
 from mmaproof.smt.trace import evaluate
 from mmaproof.verification.distributions import from_float64
 

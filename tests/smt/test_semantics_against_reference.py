@@ -96,7 +96,7 @@ def test_lengths_other_than_the_instructions(k):
 @pytest.mark.parametrize("length", [4, 8, 16, 32])
 def test_one_carry_bit_too_few_is_noticed_by_the_reference(length):
     from mmaproof.designs.element import Operands
-    from mmaproof.smt.semantics.widths import sum_widths
+    from mmaproof.smt.semantics.datapath import sum_widths
 
     design = fp16_design(length)
     enough = sum_widths(design).carry_bits

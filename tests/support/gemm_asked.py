@@ -4,7 +4,7 @@ from mmaproof.gemm.answers.verdict import Asked
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.verification.compare import DEFAULT_BUDGET
-from mmaproof.verification.means import Means
+from mmaproof.verification.search import Means
 
 
 def asked() -> Asked:

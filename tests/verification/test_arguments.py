@@ -8,13 +8,12 @@ from support.bundles import LIMITS, checked
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.properties.equivalence import Equivalence
-from mmaproof.smt.solving.limits import LEAST_SECONDS
+from mmaproof.smt.solving.limits import LEAST_SECONDS, worked
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Cause, Outcome, Reply, SolverIdentity, Status
-from mmaproof.smt.solving.work import worked
 from mmaproof.verification.bundle import NoBundleError, write_bundles
 from mmaproof.verification.compare import compare
-from mmaproof.verification.means import Means
+from mmaproof.verification.search import Means
 from mmaproof.verification.strategies import Case, own_argument
 
 UNIT = "turing/mma.m8n8k32.s32.s4.s4.s32"

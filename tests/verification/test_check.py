@@ -18,8 +18,7 @@ from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.smt.trace import evaluate
 from mmaproof.verification.check import Check, check, check_within, shown_by
-from mmaproof.verification.means import Means
-from mmaproof.verification.search import Budget
+from mmaproof.verification.search import Budget, Means
 
 TINY = find_design("volta/f32.f16.f16.f32@L=2")
 CHAIN = find_design("ampere/m16n8k16.f32.f16.f16.f32")

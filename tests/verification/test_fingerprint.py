@@ -17,7 +17,7 @@ from mmaproof.smt.solving.verdict import Status
 from mmaproof.smt.trace import evaluate
 from mmaproof.verification.check import Check
 from mmaproof.verification.fingerprint import SEARCH, Feature, designs_differ, feature_of
-from mmaproof.verification.means import Means
+from mmaproof.verification.search import Means
 
 MEANS = Means(Solving(), Limits(60, 4 << 30), SEARCH)
 TINY = find_design("volta/f32.f16.f16.f32@L=2")

@@ -19,8 +19,8 @@ from mmaproof.smt.proving.native import precondition
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.verdict import Outcome, Status
 from mmaproof.smt.trace import evaluate
-from mmaproof.verification.means import Means
 from mmaproof.verification.native import DEFAULT_BUDGET, decide_graph
+from mmaproof.verification.search import Means
 
 LIMITS = Limits(60, 4 << 30)
 VOLTA = "volta/f32.f16.f16.f32"

@@ -17,8 +17,8 @@ from mmaproof.smt.proving.native import PlacesDifferError
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.smt.trace import evaluate
-from mmaproof.verification.means import Means
 from mmaproof.verification.native import DEFAULT_BUDGET, decide_graph, graphs_of, prove_native
+from mmaproof.verification.search import Means
 
 LIMITS = Limits(300, 4 << 30)
 MEANS = Means(InAnyEnvironment(), LIMITS, None)

@@ -32,7 +32,7 @@ from mmaproof.verification import strategies
 from mmaproof.verification.classes import groups_of
 from mmaproof.verification.compare import Comparison
 from mmaproof.verification.matrix import PairVerdict
-from mmaproof.verification.means import Means
+from mmaproof.verification.search import Means
 from mmaproof.verification.strategies import BY_IDENTITY, answer
 
 NOBODY = SolverIdentity("nobody", "0")

@@ -12,7 +12,7 @@ from mmaproof.designs.element import Operands
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import preconditions_of
-from mmaproof.smt.solving.work import worked
+from mmaproof.smt.solving.limits import worked
 from mmaproof.verification.compare import compare
 from mmaproof.verification.search import Budget, search
 from mmaproof.verification.simplify import _complexity, _simpler, _with_few_products, simplest, simplify

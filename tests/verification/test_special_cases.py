@@ -7,13 +7,12 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.properties.library.carry import SumFits
 from mmaproof.properties.library.special_case import NothingBesideC
 from mmaproof.properties.run_question import Scope
-from mmaproof.smt.semantics.widths import sum_widths
+from mmaproof.smt.semantics.datapath import sum_widths
+from mmaproof.smt.solving.limits import worked
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
-from mmaproof.smt.solving.work import worked
 from mmaproof.verification import strategies
-from mmaproof.verification.means import Means
-from mmaproof.verification.search import Budget
+from mmaproof.verification.search import Budget, Means
 
 VOLTA = "volta/mma.m8n8k4.f32.f16.f16.f32"
 

@@ -18,8 +18,7 @@ from mmaproof.smt.solving.verdict import SolverIdentity, Status
 from mmaproof.verification import search as searching
 from mmaproof.verification import strategies
 from mmaproof.verification.compare import compare
-from mmaproof.verification.means import Means
-from mmaproof.verification.search import SOURCES, Budget
+from mmaproof.verification.search import SOURCES, Budget, Means
 from mmaproof.verification.strategies import answer
 
 ROOT = Path(__file__).parents[2]

@@ -17,15 +17,13 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import parse_precondition
 from mmaproof.properties.property import Joined, LemmaVerdict, QuestionVerdict
-from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
+from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits, worked
 from mmaproof.smt.solving.portfolio import COMMANDS, Overtaken
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Outcome, Status, Verdict
-from mmaproof.smt.solving.work import worked
 from mmaproof.verification import netlists, strategies
 from mmaproof.verification.distributions import draw
-from mmaproof.verification.means import Means
-from mmaproof.verification.search import Budget
+from mmaproof.verification.search import Budget, Means
 from mmaproof.verification.strategies import (
     Case,
     alignment,

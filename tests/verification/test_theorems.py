@@ -21,7 +21,7 @@ from mmaproof.smt.proving.exhaustion import exhaustion
 from mmaproof.smt.proving.kernel import Theorem, is_theorem
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
-from mmaproof.verification.means import Means
+from mmaproof.verification.search import Means
 from mmaproof.verification.strategies import answer
 
 VOLTA = "volta/mma.m8n8k4.f32.f16.f16.f32"

@@ -9,10 +9,9 @@ import pytest
 from pysmt.shortcuts import BV, BVUGT, And, BVMul, BVType, BVUDiv, BVZExt, NotEquals, Symbol
 
 from mmaproof.cli.main import main
-from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.limits import Limits, worked
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Outcome
-from mmaproof.smt.solving.work import worked
 
 LIST = tomllib.loads(Path(__file__).with_name("verdicts.toml").read_text(encoding="utf-8"))
 QUESTIONS = LIST["question"]

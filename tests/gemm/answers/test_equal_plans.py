@@ -12,8 +12,7 @@ from mmaproof.gemm.programs.normal_form import shortest_k, telling_k
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
-from mmaproof.verification.means import Means
-from mmaproof.verification.search import Budget
+from mmaproof.verification.search import Budget, Means
 
 V, H = "volta/f32.f16.f16.f32", "hopper/mma.m16n8k16.f32.f16.f16.f32"
 

@@ -19,7 +19,7 @@ from mmaproof.properties.property import QuestionVerdict
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status, Verdict
-from mmaproof.verification.means import Means
+from mmaproof.verification.search import Means
 
 REASON = "timeout: made up"
 MEANS = Means(Solving(), Limits(20, 4 << 30), None)

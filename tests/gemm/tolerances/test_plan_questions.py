@@ -17,7 +17,7 @@ from mmaproof.properties.preconditions import parse_precondition
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
-from mmaproof.verification.means import Means
+from mmaproof.verification.search import Means
 
 FP8, FP16 = "hopper/wgmma.f32.e4m3.e4m3", "ampere/mma.m16n8k16.f16.f16.f16.f16"
 MEANS = Means(Solving(), Limits(seconds=20, memory_bytes=2 << 30), None)

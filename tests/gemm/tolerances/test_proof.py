@@ -24,9 +24,8 @@ from mmaproof.properties.step_loss import (
 from mmaproof.smt.proving import conversions
 from mmaproof.smt.proving.cuts import TermShape
 from mmaproof.smt.proving.decide import decide
-from mmaproof.smt.semantics.align import loses_bits
+from mmaproof.smt.semantics.align import Cut, loses_bits
 from mmaproof.smt.semantics.convert import convert
-from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status

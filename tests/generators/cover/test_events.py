@@ -16,7 +16,7 @@ from mmaproof.designs.operands import OperandBatch
 from mmaproof.designs.parameters import complete_settings
 from mmaproof.generators.cover import bins
 from mmaproof.generators.cover.reach import hits_of, unasked
-from mmaproof.smt.semantics.cut import Cut
+from mmaproof.smt.semantics.align import Cut
 from mmaproof.smt.trace import trace
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 

@@ -13,7 +13,7 @@ from mmaproof.generators.identify.oracle import Oracle
 from mmaproof.generators.identify.space import Interface, default_axes, read_axes
 from mmaproof.hardware_replay.targets import ModelTarget
 from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
-from mmaproof.smt.solving.work import Until
+from mmaproof.smt.solving.limits import Until
 
 BF16 = "ampere/mma.m16n8k8.f32.bf16.bf16.f32"
 CDNA3 = "cdna3/v_mfma_f32_32x32x8_bf16"

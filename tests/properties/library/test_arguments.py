@@ -10,13 +10,13 @@ from mmaproof.properties.library.carry import SumFits
 from mmaproof.properties.question import Question
 from mmaproof.properties.run_question import Scope
 from mmaproof.smt.proving.kernel import is_theorem
-from mmaproof.smt.semantics.widths import sum_widths
+from mmaproof.smt.semantics.datapath import sum_widths
+from mmaproof.smt.solving.limits import worked
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
-from mmaproof.smt.solving.work import worked
 from mmaproof.verification import strategies
 from mmaproof.verification.bundle import write_bundles
-from mmaproof.verification.means import Means
+from mmaproof.verification.search import Means
 
 VOLTA = "volta/mma.m8n8k4.f32.f16.f16.f32"
 FP8 = "hopper/wgmma.m64n8k32.f32.e4m3.e4m3@L=16"

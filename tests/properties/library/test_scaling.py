@@ -14,13 +14,12 @@ from mmaproof.smt.algebra.protocol import ite
 from mmaproof.smt.proving import scaling, scaling_of_results
 from mmaproof.smt.semantics.align import align
 from mmaproof.smt.semantics.convert import convert
-from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.limits import Limits, worked
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
-from mmaproof.smt.solving.work import worked
 from mmaproof.smt.trace import evaluate
 from mmaproof.verification.check import check
-from mmaproof.verification.means import Means
+from mmaproof.verification.search import Means
 from mmaproof.verification.strategies import Case, own_argument
 
 VOLTA = "volta/f32.f16.f16.f32"

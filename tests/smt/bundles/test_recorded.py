@@ -13,11 +13,10 @@ from mmaproof.smt.proving.lemma import Formula
 from mmaproof.smt.proving.samples import Samples
 from mmaproof.smt.proving.staged import StagedTerms
 from mmaproof.smt.proving.staged_lemmas import MAGNITUDE
-from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.limits import Limits, worked
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.refuting import NotRefutedError
 from mmaproof.smt.solving.verdict import Status
-from mmaproof.smt.solving.work import worked
 from mmaproof.verification.bundle import _refuted
 
 LIMITS = Limits(100, 4 << 30)

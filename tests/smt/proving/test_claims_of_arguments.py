@@ -17,7 +17,7 @@ from mmaproof.smt.proving.rising_terms import ChangedC, last_sum
 from mmaproof.smt.proving.scaling import CutMoves, FarMoves, MaximumMoves, NormalisedMoves
 from mmaproof.smt.proving.sequential import AddsAligned, StartIsUnique, StartsAligned
 from mmaproof.smt.proving.two_terms import JammedAddition
-from mmaproof.smt.semantics.cut import Cut
+from mmaproof.smt.semantics.align import Cut
 from mmaproof.smt.semantics.sequential_step import Accumulator
 from mmaproof.smt.semantics.terms import Term
 

@@ -9,7 +9,7 @@ from mmaproof.designs.readings import Alignment
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.proving import cuts
 from mmaproof.smt.proving.cuts import CutBound, CutError, CutIsExact, CutOfValue, TermShape
-from mmaproof.smt.semantics.cut import Cut
+from mmaproof.smt.semantics.align import Cut
 from mmaproof.smt.semantics.terms import Term
 
 INTEGERS = IntegerAlgebra()

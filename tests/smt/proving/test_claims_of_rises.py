@@ -11,7 +11,7 @@ from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.proving import monotone
 from mmaproof.smt.proving.cuts import TermShape
 from mmaproof.smt.proving.monotone import ChangedC, CutAgain, CutOfDoubled, CutOrdered, LargeStep, TermRises
-from mmaproof.smt.semantics.cut import Cut
+from mmaproof.smt.semantics.align import Cut
 from mmaproof.smt.semantics.terms import Term
 
 INTEGERS = IntegerAlgebra()

@@ -12,8 +12,7 @@ from mmaproof.smt.proving.columns import Columns
 from mmaproof.smt.proving.cut_variables import CutVariables
 from mmaproof.smt.proving.model_terms import ModelTerms
 from mmaproof.smt.proving.net_sweep import NetSweep
-from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.work import worked
+from mmaproof.smt.solving.limits import Limits, worked
 
 SEEN = [{"x": x} for x in range(0, 256, 2)]
 

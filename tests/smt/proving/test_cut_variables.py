@@ -10,9 +10,8 @@ from mmaproof.smt.proving.cut_variables import CutVariables, FalseFactError
 from mmaproof.smt.proving.laws import Law, Operation
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.proving.samples import Samples
-from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.limits import Limits, worked
 from mmaproof.smt.solving.verdict import Status
-from mmaproof.smt.solving.work import worked
 
 LIMITS = Limits(20, 4 << 30)
 

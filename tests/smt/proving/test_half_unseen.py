@@ -13,8 +13,8 @@ from mmaproof.properties.run_question import Scope
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.proving.decide import decide
 from mmaproof.smt.proving.monotone import ChangedC, LargeStep, LowBitUnseen, lemmas_for_c, lemmas_of_sum
+from mmaproof.smt.semantics.align import Cut
 from mmaproof.smt.semantics.convert import Rules
-from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status

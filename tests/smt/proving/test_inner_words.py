@@ -11,8 +11,7 @@ from mmaproof.smt.proving.cut_variables import CutVariables
 from mmaproof.smt.proving.inner_words import InnerWord, InnerWords
 from mmaproof.smt.proving.model_terms import ModelTerms
 from mmaproof.smt.proving.net_sweep import NetSweep
-from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.work import worked
+from mmaproof.smt.solving.limits import Limits, worked
 
 LIMITS = Limits(20, 4 << 30)
 ROWS = [{"x": 5 * i % 256, "y": (77 * i + 3) % 256, "z": 255 - i} for i in range(200)]

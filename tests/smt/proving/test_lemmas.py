@@ -25,9 +25,8 @@ from mmaproof.smt.proving.conversions import (
 from mmaproof.smt.proving.cuts import CutBound, CutError, CutIsExact, cut_terms
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.semantics import dot_product_accumulate
-from mmaproof.smt.semantics.align import align
+from mmaproof.smt.semantics.align import Cut, align
 from mmaproof.smt.semantics.convert import convert
-from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.labels import Addend
 from mmaproof.smt.solving.verdict import Status
 

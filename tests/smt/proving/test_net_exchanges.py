@@ -15,8 +15,7 @@ from mmaproof.smt.proving.laws import Law, Operation
 from mmaproof.smt.proving.model_terms import ModelTerms
 from mmaproof.smt.proving.net_exchanges import Exchanges
 from mmaproof.smt.proving.net_sweep import NetSweep
-from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.work import worked
+from mmaproof.smt.solving.limits import Limits, worked
 
 EXPONENT, MAGNITUDE, SUM = 2, 2, 6
 COUNT = 3

@@ -27,8 +27,7 @@ from mmaproof.smt.proving.net_orders import NetOrders
 from mmaproof.smt.proving.net_relations import Relations
 from mmaproof.smt.proving.net_sums import NetSums
 from mmaproof.smt.proving.net_sweep import NetSweep
-from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.work import worked
+from mmaproof.smt.solving.limits import Limits, worked
 
 LIMITS = Limits(60, 4 << 30)
 

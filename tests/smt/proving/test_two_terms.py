@@ -13,7 +13,7 @@ from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.proving import two_terms
 from mmaproof.smt.proving.cuts import CutIsExact, TermShape
 from mmaproof.smt.proving.two_terms import JammedAddition, JammedConversion, JammedCut, WidenedConversion
-from mmaproof.smt.semantics.cut import Cut
+from mmaproof.smt.semantics.align import Cut
 from mmaproof.smt.solving.verdict import Status
 
 FMA, TREE = "cdna1/v_mfma_f32_32x32x2f32", "paper/tree.m1n1k4.f32.f16.f16.f32"

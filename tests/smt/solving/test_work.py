@@ -9,11 +9,10 @@ import time
 
 from pysmt.shortcuts import BV, BVMul, BVType, Equals, Symbol
 
-from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.limits import Limits, Until, add_work, clock_of, worked
 from mmaproof.smt.solving.portfolio import COMMANDS
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Outcome, Status
-from mmaproof.smt.solving.work import Until, add_work, clock_of, worked
 from mmaproof.verification.compare import compare
 
 SPINS = "while True: pass"

@@ -1,0 +1,75 @@
+"""The steps for enough fraction bits refute their counterexamples, and are refused where a bit may be lost."""
+
+import pytest
+from support.bundles import LIMITS, checked
+
+from mmaproof.designs.catalogue import find_design
+from mmaproof.properties.equivalence import Equivalence
+from mmaproof.properties.library.enough_bits import SameWithBits
+from mmaproof.properties.preconditions import parse_precondition
+from mmaproof.properties.run_question import Scope
+from mmaproof.smt.bundles.refutations import Refutations
+from mmaproof.smt.proving.kernel import Kernel, NotComposedError
+from mmaproof.smt.solving.refuting import Refuter
+from mmaproof.smt.solving.solving import Solving
+from mmaproof.verification import bundle
+from mmaproof.verification.bundle import write_bundles
+
+FP8 = "hopper/wgmma.m64n8k32.f32.e4m3.e4m3@L=2"
+NO_C = (parse_precondition("c=0"),)
+ENOUGH = 34
+"""Of products of e4m3, of which the largest is below 2^18, and the lowest bit of one 2^-18: as DeepSeek-V3 says."""
+
+
+def theorem_of(question):
+    with Refuter(LIMITS.memory_bytes) as refuter:
+        kernel = Kernel(question.formula.environment, question.formula.violation, Refutations(refuter, LIMITS).refute)
+        question.argument()(kernel)
+        return kernel.theorem()
+
+
+def question_of(bits, **settings):
+    design = find_design(FP8)
+    return SameWithBits(design.change(**settings) if settings else design, Scope(where=NO_C), bits)
+
+
+@pytest.mark.middle
+@pytest.mark.parametrize("settings", [{}, {"floor": 0, "comparator": "chain"}, {"adder": "carry-save"}], ids=str)
+def test_enough_bits_have_a_theorem(settings):
+    assert theorem_of(question_of(ENOUGH, **settings)).leaves
+
+
+@pytest.mark.parametrize(
+    ("bits", "settings", "why"),
+    [
+        (ENOUGH - 1, {}, "no term loses a bit"),
+        (ENOUGH, {"floor": 20}, "no exponent is above the bound"),
+    ],
+)
+def test_they_are_refused_where_the_argument_does_not_hold(bits, settings, why):
+    with pytest.raises(NotComposedError, match=why):
+        theorem_of(question_of(bits, **settings))
+
+
+def test_only_a_step_without_c_and_infinities_has_the_argument():
+    def between(name, k, where):
+        designs = [find_design(name).change(fraction_bits=x) for x in (40, 41)]
+        return Equivalence(*designs, k=k, where=where)
+
+    whole = FP8.removesuffix("@L=2")
+    assert between(whole, 32, NO_C).argument() is not None
+    assert between(whole, 32, ()).argument() is None
+    assert between(whole, 64, NO_C).argument() is None
+    assert between("volta/mma.m8n8k4.f32.f16.f16.f32", 4, NO_C).argument() is None
+
+
+@pytest.mark.slow
+def test_its_bundle_is_accepted(monkeypatch, tmp_path):
+    monkeypatch.setattr(bundle, "AT_ONCE", 1e-3)
+    question = question_of(ENOUGH)
+    report = write_bundles(
+        [(question, {"claim": "a claim"}, None)], find_design(FP8), tmp_path / "proof", Solving(), LIMITS, 0
+    )
+    assert report.lemmas > 1
+    status, text = checked(tmp_path / "proof")
+    assert status == 0, text
