@@ -97,7 +97,8 @@ class WithinSpread(SameResults):
         if self.scale_format is not None or not self.lemmas():
             return False
         a, b, c = self.formats
-        zeros = OperandWords(*([_INTEGERS.unsigned(0, f.bits)] * self.k for f in (a, b)), _INTEGERS.unsigned(0, c.bits))
+        x, y, z = (_INTEGERS.unsigned(0, f.bits) for f in self.formats)
+        zeros = OperandWords([x] * self.k, [y] * self.k, z)
         (step,) = dot_product_accumulate(self.asked(self.design), _INTEGERS, zeros).steps
         return step.e_max.data <= min(a.e_min + b.e_min, c.e_min)
 
