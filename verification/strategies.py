@@ -109,6 +109,8 @@ class Case:
     """the question whose answer contains this one"""
     began: float | None = None
     """when a part of the question was asked first"""
+    waits: bool = False
+    """whether the whole question is not asked before its special case"""
     patience: float = 1.0
     """how much longer than usual parts are asked about without the whole question"""
     rival: Rival | None = None
@@ -181,6 +183,8 @@ class Case:
     def alone(self, now: float) -> float:
         """Return for how many seconds from ``now`` on the parts of the question are asked without the whole."""
         self.began = now if self.began is None else self.began
+        if self.waits:
+            return self.limits.seconds
         return self.began + self.patience * LEMMAS_ALONE * max(1.0, self.question.k / 64) - now
 
     def _left(self) -> Limits:
@@ -334,6 +338,7 @@ def proof_store(case: Case) -> QuestionVerdict | None:
 def special_search(case: Case) -> QuestionVerdict | None:
     """Look for a witness among few random operands of a special case, in which violations show best."""
     special, budget = case.question.special_case(), case.means.budget
+    case.waits = special is not None
     if special is None or budget is None:
         return None
     few = Budget(min(budget.rows, SPECIAL_ROWS), min(budget.seconds, case.limits.seconds / 4))
@@ -445,8 +450,8 @@ def special_case(case: Case) -> QuestionVerdict | None:
     if special is None:
         return None
     share = replace(case.limits, seconds=case.limits.seconds / 2)
-    other = Case(special.question, case.design, replace(case.means, limits=share), worked(), share, outer=case)
-    found = first_verdict(other)
+    case.waits = False
+    found = first_verdict(Case(special.question, case.design, replace(case.means, limits=share), worked(), share))
     case.limits = case.limits.after(found.seconds, "a special case")
     if found.witness is None:
         return None

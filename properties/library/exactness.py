@@ -22,6 +22,7 @@ from mmaproof.properties.property import (
 )
 from mmaproof.properties.question import Argument
 from mmaproof.properties.run_question import RunQuestion, SameResults, Scope, of_one_step
+from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.close_terms_steps import CloseTermsSteps
@@ -33,6 +34,7 @@ from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.semantics import DotProduct, OperandWords, StepSignals, dot_product_accumulate, equal_results
 from mmaproof.smt.solving.verdict import Status
 
+_INTEGERS = IntegerAlgebra()
 _SUM_OF_NUMBERS = (
     *(Guarantee.EXACT_SUM, Guarantee.FINITE_PRODUCTS, Guarantee.CONVERTED_BY_RHO),
     *(Guarantee.SUBNORMAL_OPERANDS, Guarantee.SUBNORMAL_RESULTS),
@@ -87,12 +89,18 @@ class WithinSpread(SameResults):
 
     @property
     def decides_by_argument(self) -> bool:
-        """Whether there are lemmas, and no scales.
+        """Whether there are lemmas, no scales, and no zero lies above the smallest products and c.
 
-        What the steps do not say of a design (normalised products) is left to the lemmas, and so are scales: their
-        terms may differ by hundreds of places, each of which would be a case.
+        What the steps do not say of a design (normalised products) is left to the lemmas. So is where e_max of the two
+        runs may differ by any of many places: each would be a case.
         """
-        return self.scale_format is None and bool(self.lemmas())
+        if self.scale_format is not None or not self.lemmas():
+            return False
+        a, b, c = self.formats
+        x, y, z = (_INTEGERS.unsigned(0, f.bits) for f in self.formats)
+        zeros = OperandWords([x] * self.k, [y] * self.k, z)
+        (step,) = dot_product_accumulate(self.asked(self.design), _INTEGERS, zeros).steps
+        return step.e_max.data <= min(a.e_min + b.e_min, c.e_min)
 
     def argument(self) -> Argument:
         """Return that the step returns what its exact twin does, because no term loses anything."""
