@@ -27,6 +27,8 @@ MOST_CONFIRMED = 32
 """Rows and columns of the elements whose bits must be those of an explanation before it is said."""
 LEAST_ROUNDED = 4
 """Elements that must have other bits than the plan's before another rounding is said to explain them."""
+HAVE_THESE_BITS = "have these bits"
+"""What is said of an explanation whose bits were compared."""
 CANDIDATES = 2
 MOST_EDGES = 512
 """Places along k at which a missing run may begin or end."""
@@ -84,7 +86,7 @@ def diagnose(tolerance: Tolerance, product: Product, actual: Patterns, failing: 
         with wanting(wanted_backend() or Backend.ARRAYS):  # machine code does not pay for one use
             fits = _have(looked, bits)
         if fits and _have(wider, bits) and not (is_rounding and _few(wider, tolerance)):
-            return [f"{found}: {text}; all {wider.actual.size} elements that were looked at have these bits"]
+            return [_of_bits(found, text, wider.actual.size)]
     values = values or _within_bound(tolerance, product, changed, looked, wider)
     if values:
         return [f"{found}: {text}" for text in values]
@@ -92,6 +94,28 @@ def diagnose(tolerance: Tolerance, product: Product, actual: Patterns, failing: 
     if failing.mean() < FEW:
         lines.append(f"all other elements ({int((~failing).sum())}) are as asserted: single values were overwritten?")
     return lines
+
+
+def diagnose_mixed(products: Sequence[Product], actual: Patterns, failing: npt.NDArray[np.bool_]) -> list[str]:
+    """Return what fits a result whose elements are each of one of several plans, as ``diagnose`` does.
+
+    One thing is tried: that the whole result went through a narrower format.
+    """
+    rows = _some(failing.sum(axis=1), MOST_CONFIRMED)
+    columns = _some(failing[rows].sum(axis=0), MOST_CONFIRMED)
+    some, fmt = actual[np.ix_(rows, columns)].ravel(), products[0].plan.formats[3]
+    if failing[np.ix_(rows, columns)].sum() < LEAST_ROUNDED:
+        return []
+    for several in zip(*(narrowed(x) for x in products), strict=True):
+        of_plans = [equal_patterns(fmt, bits(rows, columns).ravel(), some) for _, bits in several]
+        if np.logical_or.reduce(of_plans).all():
+            return [_of_bits(_where(failing), several[0][0], some.size)]
+    return []
+
+
+def _of_bits(where: str, text: str, count: int) -> str:
+    """Return the line of an explanation whose bits were compared."""
+    return f"{where}: {text}; all {count} elements that were looked at {HAVE_THESE_BITS}"
 
 
 def _hypotheses(

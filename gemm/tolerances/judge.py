@@ -26,7 +26,7 @@ from mmaproof.gemm.programs.evaluate import rows as run_rows
 from mmaproof.gemm.programs.named import find_plan
 from mmaproof.gemm.programs.spelling import load_presets
 from mmaproof.gemm.tolerances.assertion import patterns_of_result, product_of, read_operand, result_of, tolerance_of
-from mmaproof.gemm.tolerances.diagnosis import diagnose
+from mmaproof.gemm.tolerances.diagnosis import HAVE_THESE_BITS, diagnose, diagnose_mixed
 from mmaproof.gemm.tolerances.faults import Product
 from mmaproof.gemm.tolerances.magnitudes import Floats
 from mmaproof.gemm.tolerances.tolerance import Tolerance
@@ -353,7 +353,7 @@ def _bounded(found: Sequence[_Candidate], about: Mapping[str, Any], chosen: Any,
 
     def judged(verdict: Verdict, why: str, element: Element | None = None) -> Judgement:
         worst = None if element is None else int(np.searchsorted(chosen, element.row))
-        lines = nearest.explained(failing, worst) if explain else []
+        lines = _explained(found, nearest, failing, worst) if explain else []
         return Judgement(verdict, rests_on=why, element=element, fits=tuple(lines), **about)
 
     def indeterminate(why: str) -> Judgement:
@@ -400,6 +400,15 @@ def _bounded(found: Sequence[_Candidate], about: Mapping[str, Any], chosen: Any,
     )
     rests += f"{int(failing.sum())} elements have other bits than {nearest.name}"
     return judged(Verdict.WITHIN, rests)
+
+
+def _explained(found: Sequence[_Candidate], nearest: _Candidate, failing: Truths, worst: int | None) -> list[str]:
+    """Return what would explain the elements that fail, by the nearest plan or else by all plans together."""
+    lines = nearest.explained(failing, worst)
+    products = [x.product for x in found if isinstance(x.product, Product) and not x.is_open]
+    if len(products) < 2 or any(HAVE_THESE_BITS in x for x in lines):
+        return lines
+    return diagnose_mixed(products, found[0].result, failing) or lines
 
 
 def _worst(

@@ -402,3 +402,36 @@ def test_a_run_of_k_that_is_missing_is_named_wherever_it_begins() -> None:
     turned = product(lost[:, ::-1], np.ascontiguousarray(b[::-1]), C, plan)
     found = judge(turned, a, b, C, plans=plan)
     assert found.fits == ("all elements: within the bound as if k = 10..29 were missing",)
+
+
+def cancelling():
+    """Return operands whose sums are small, so that plans differ in many bits, and both results."""
+    rng = np.random.default_rng(5)
+    half, other = (rng.standard_normal(x).astype(ml_dtypes.bfloat16) for x in ((32, 32), (32, 48)))
+    a, b = np.concatenate([half, -half], axis=1), np.concatenate([other, other])
+    a[:, 5] *= ml_dtypes.bfloat16(2**-14)
+    a[:, 37] = 0
+    return a, b, [mmaproof.matmul(mmaproof.read_plan(x), a, b) for x in LIST]
+
+
+def test_a_mixed_result_in_a_narrower_format_is_named():
+    """No plan has all elements: the tile of the other plan is rounded to bf16 as the rest is."""
+    a, b, (first, second) = cancelling()
+    mixed = first.copy()
+    mixed[8:24, 16:40] = second[8:24, 16:40]
+    narrow = mixed.astype(ml_dtypes.bfloat16).astype(np.float32)
+    by_one = [x.astype(ml_dtypes.bfloat16).astype(np.float32) for x in (first, second)]
+    assert all((narrow != x).any() for x in by_one)
+    found = judge(narrow, a, b, plans=LIST)
+    assert found.verdict == "outside"
+    assert any("rounded to bf16" in x and "have these bits" in x for x in found.fits)
+
+
+def test_a_mixed_result_that_no_plan_rounds_to_is_not_named():
+    a, b, (first, second) = cancelling()
+    narrow = first.astype(ml_dtypes.bfloat16)
+    narrow.view(np.uint16)[:, 5] += 1
+    narrow[8:24, 16:40] = second.astype(ml_dtypes.bfloat16)[8:24, 16:40]
+    found = judge(narrow.astype(np.float32), a, b, plans=LIST)
+    assert found.verdict == "outside"
+    assert not any("rounded to bf16" in x for x in found.fits)
