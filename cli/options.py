@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from copy import copy
 from dataclasses import MISSING, Field, dataclass, fields
 from functools import partial
@@ -70,6 +72,8 @@ def complete_kinds(incomplete: str) -> list[str]:
     return [x for x in (DESIGNS, *KINDS) if x.startswith(incomplete)] + complete_architectures(incomplete)
 
 
+_ENDS: ContextVar[float | None] = ContextVar("_ENDS", default=None)
+"""When the limit of the command that runs passes, by ``time.monotonic``; None where it has no limit for all of it."""
 _GRACE = 1.0
 """Seconds above the limit that remain for an answer of what was found by then."""
 
@@ -306,7 +310,7 @@ class SolvingOptions:
 
         seconds = parse_seconds(self.timeout)
         work = seconds if self.work is None else parse_seconds(self.work)
-        return Limits(work, parse_memory(self.memory), wall=seconds)
+        return Limits(work, parse_memory(self.memory), wall=seconds, ends=_ENDS.get())
 
     @property
     def budget(self) -> Budget | None:
@@ -384,14 +388,18 @@ def _limited(options: SolvingOptions, command: Callable[[], int]) -> int:
     """Run a command. Its status is 3 where the limit for the whole answer passes first."""
     from mmaproof.smt.solving.limits import parse_seconds, worked
 
-    began = worked()
+    began, seconds = worked(), parse_seconds(options.timeout)
+    # what is loaded before the first question takes time, too
+    token = _ENDS.set(time.monotonic() + seconds)
     try:
-        with kept_in(options.keep_lemmas), within(parse_seconds(options.timeout)):
+        with kept_in(options.keep_lemmas), within(seconds):
             return command()
     except OutOfTime:
         used = f"{worked() - began:.1f} CPU seconds were used"
         complain(f"unknown: not answered within {options.timeout}, and there is no part of an answer; {used}")
         return Exit.UNKNOWN
+    finally:
+        _ENDS.reset(token)
 
 
 def _default_of(field: Field[Any]) -> Any:

@@ -26,7 +26,7 @@ from mmaproof.properties.run_question import Run, Scope
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import Limits, worked
 from mmaproof.smt.solving.solving import Solving
-from mmaproof.smt.solving.verdict import BY_KERNEL, JOINED, SolverIdentity, Status
+from mmaproof.smt.solving.verdict import BY_KERNEL, JOINED, Cause, SolverIdentity, Status
 from mmaproof.verification.compare import DEFAULT_BUDGET, DEFAULT_LIMITS, compare
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 from mmaproof.verification.search import SIMPLIFYING, Budget, Means, steer
@@ -220,8 +220,11 @@ class _Asker:
     started: float
 
     def __call__(self, question: Question, what: str, /) -> QuestionVerdict:
-        """Answer a question within the time that is left."""
+        """Answer a question within the time that is left; without any, what was found before is the answer."""
         left = self.means.limits.after(worked() - self.started, "earlier questions")
+        if left.has_ended:
+            reason = Cause.TIMEOUT.reason(f"no answer within {left}")
+            return QuestionVerdict(Status.UNKNOWN, 0.0, reason, origin="nobody", question=question)
         return answer(question, self.design, replace(self.means, limits=left))
 
     def largest(self, question: Question, measure: Measure) -> tuple[float, Operands]:

@@ -17,6 +17,7 @@ from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.smt.trace import evaluate
+from mmaproof.verification import check as checking
 from mmaproof.verification.check import Check, check, check_within, shown_by
 from mmaproof.verification.search import Budget, Means
 
@@ -137,3 +138,20 @@ def test_steps_that_no_instruction_returns():
     assert done.verdict == "violated"
     assert {run.whole for run in done.finding.runs} == {False}
     confirm(done.finding.runs)
+
+
+def test_what_was_found_is_the_answer_when_the_time_is_over(monkeypatch):
+    """The first question refutes, and the clock ends before the next ones are asked: none of them begins."""
+    asked, answer = [], checking.answer
+
+    def answered(question, design, means):
+        asked.append(question)
+        found = answer(question, design, means)
+        monkeypatch.setattr(Limits, "has_ended", True)
+        return found
+
+    monkeypatch.setattr(checking, "answer", answered)
+    found = check("fraction-bits-sufficient", "volta/mma.m8n8k4.f32.f16.f16.f32", limits=600)
+    assert found.finding.status is Status.REFUTED
+    assert found.finding.value is None
+    assert len(asked) == 1
