@@ -72,6 +72,8 @@ def units_for(product: Product) -> list[Design]:
             continue
         if design.d_format.is_integer and design.d_format is not product.d:
             continue
+        if not design.step.multiplies_elements:
+            continue
         arithmetic = Arithmetic.of(design)
         if arithmetic not in found or design.k < found[arithmetic].k:
             found[arithmetic] = design

@@ -197,7 +197,7 @@ def test_the_bits_above_a_register_that_wraps_are_not_those_of_its_sign(
 
 @pytest.mark.few(1)
 @pytest.mark.middle
-@pytest.mark.parametrize("seed", [12, 28])
+@pytest.mark.parametrize("seed", [10, 12])
 def test_a_wide_register_is_not_a_narrow_one(seed: int) -> None:
     first = random_pair(seed, wide=False).question.designs[0]
     narrow, wide = first.change(carry_bits=0), first.change(carry_bits=None)

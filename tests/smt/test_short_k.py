@@ -93,6 +93,8 @@ def test_units_of_one_k_are_filled_up_as_before():
         *(
             "tdpbf16ps",
             "tdpfp16ps",
+            "tcmmrlfp16ps",
+            "tcmmimfp16ps",
             "tmmultf32ps",
             "tdpbf8ps",
             "tdpbhf8ps",

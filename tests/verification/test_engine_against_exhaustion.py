@@ -86,6 +86,12 @@ def examine_all(pairs: Sequence[Pair], monkeypatch: pytest.MonkeyPatch) -> None:
     assert so["by stages"] >= so["PROVED"] / 4, so
 
 
+def examine_some(pairs: Sequence[Pair], monkeypatch: pytest.MonkeyPatch) -> None:
+    """So few may be of one kind by chance."""
+    so = Counter(x for pair in pairs for x in examine(pair, monkeypatch))
+    assert so["PROVED"] + so["REFUTED"] >= len(pairs) / 2, so
+
+
 @pytest.fixture(autouse=True)
 def small_formats(monkeypatch):
     use_small_formats(monkeypatch)
@@ -100,7 +106,7 @@ def test_the_engine_agrees_with_exhaustion(monkeypatch):
 @pytest.mark.parametrize("first", range(0, 500, 20))
 @pytest.mark.middle
 def test_the_engine_agrees_with_exhaustion_on_some(first, monkeypatch):
-    examine_all([random_pair(seed, wide=False) for seed in range(first, first + 10)], monkeypatch)
+    examine_some([random_pair(seed, wide=False) for seed in range(first, first + 10)], monkeypatch)
     examine_all([drawn(seed) for seed in range(first, first + 10)], monkeypatch)
 
 

@@ -171,8 +171,7 @@ def test_each_kernel_takes_what_is_its_own(monkeypatch, where):
 
 
 @pytest.mark.few(4)
-@pytest.mark.slow_values("cpu/tdpfp16ps.m16n16k32.f32.f16.f16.f32", "vortex/tfr.wmma.m16n16k64.f32.e4m3.e4m3.f32")
-@pytest.mark.parametrize("design", first_of_each_family(DESIGNS))
+@pytest.mark.parametrize("design", first_of_each_family(DESIGNS), ids=lambda x: x.name)
 def test_few_rows_of_a_large_matrix(monkeypatch, design):
     """Their kernel unpacks b for each row, and every thread has its own columns, which are not copied."""
     monkeypatch.setattr(matrices, "LARGE", 1)
