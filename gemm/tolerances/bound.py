@@ -132,7 +132,8 @@ def _of_steps(design: Design, given: Given, start: Floats | None, jobs: int, cal
     partial, off = np.zeros_like(found), np.zeros_like(found)  # both are those of the whole sum before the part
     one_by_one = numbers.is_rest and not given.is_box and elements * given.k <= _CUT_ONE_BY_ONE
     fine = _Fine.of(given) if numbers.cut and (given.is_box or numbers.few_bits) and not one_by_one else None
-    left = _Left(given.rests) if given.rests is not None and numbers.is_rest else None
+    # what is left is that of one element
+    left = _Left(given.rests) if given.rests is not None and numbers.is_rest and elements == 1 else None
     blocks = list(_blocks(given.shape))
     with ThreadPoolExecutor(jobs) if len(blocks) > 1 else nullcontext() as pool:
         for part in parts:
