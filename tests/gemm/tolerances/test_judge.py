@@ -73,6 +73,7 @@ CORRUPTED = {
     "a tile of the other plan": (put(E[:16, 16:], np.s_[:16, 16:]), "mixed"),
     "a small tile of the other plan": (put(E[8:16, 8:16], np.s_[8:16, 8:16]), "mixed"),
     "single elements of the other plan": (np.where(np.indices(D.shape).sum(axis=0) % 2, D, E), "within"),
+    "one element of the other plan": (lambda: put(E[where_different()], where_different()), "within"),
     "an element one step off": (put(beside(D, 1)[3, 4]), "within"),
     "all elements one step off": (beside(D, 1), "within"),
     "an element three quarters of its bound off": (lambda: farther(0.75), "within"),
