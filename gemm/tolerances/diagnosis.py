@@ -96,17 +96,27 @@ def diagnose(tolerance: Tolerance, product: Product, actual: Patterns, failing: 
     return lines
 
 
-def diagnose_mixed(products: Sequence[Product], actual: Patterns, failing: npt.NDArray[np.bool_]) -> list[str]:
+def diagnose_mixed(
+    tolerance: Tolerance, products: Sequence[Product], actual: Patterns, failing: npt.NDArray[np.bool_]
+) -> list[str]:
     """Return what fits a result whose elements are each of one of several plans, as ``diagnose`` does.
 
-    One thing is tried: that the whole result went through a narrower format.
+    ``tolerance`` is that of one of them. What is tried: elements come from other places, or the whole result went
+    through a narrower format.
     """
     rows = _some(failing.sum(axis=1), MOST_CONFIRMED)
     columns = _some(failing[rows].sum(axis=0), MOST_CONFIRMED)
     some, fmt = actual[np.ix_(rows, columns)].ravel(), products[0].plan.formats[3]
     if failing[np.ix_(rows, columns)].sum() < LEAST_ROUNDED:
         return []
-    for several in zip(*(narrowed(x) for x in products), strict=True):
+    first = products[0]
+    exact, _ = tolerance.exact_of(tolerance.given(first.a, first.b, first.c, *first.scales))
+
+    def tried(product: Product) -> Iterator[tuple[str, Bits]]:
+        yield from moved_tiles(product, actual, exact, failing, (rows, columns))
+        yield from narrowed(product)
+
+    for several in zip(*map(tried, products), strict=True):
         of_plans = [equal_patterns(fmt, bits(rows, columns).ravel(), some) for _, bits in several]
         if np.logical_or.reduce(of_plans).all():
             return [_of_bits(_where(failing), several[0][0], some.size)]

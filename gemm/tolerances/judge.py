@@ -408,7 +408,7 @@ def _explained(found: Sequence[_Candidate], nearest: _Candidate, failing: Truths
     products = [x.product for x in found if isinstance(x.product, Product) and not x.is_open]
     if len(products) < 2 or any(HAVE_THESE_BITS in x for x in lines):
         return lines
-    return diagnose_mixed(products, found[0].result, failing) or lines
+    return diagnose_mixed(found[0].tolerance, products, found[0].result, failing) or lines
 
 
 def _worst(

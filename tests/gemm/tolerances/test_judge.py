@@ -436,3 +436,15 @@ def test_a_mixed_result_that_no_plan_rounds_to_is_not_named():
     found = judge(narrow.astype(np.float32), a, b, plans=LIST)
     assert found.verdict == "outside"
     assert not any("rounded to bf16" in x for x in found.fits)
+
+
+def test_tiles_of_several_plans_that_were_exchanged_are_named():
+    a, b, (first, second) = cancelling()
+    mixed = first.copy()
+    mixed[8:24, 16:40] = second[8:24, 16:40]
+    assert (mixed[:8, :8] != second[:8, :8]).any() and (mixed[16:24, 24:32] != first[16:24, 24:32]).any()
+    swapped = mixed.copy()
+    swapped[:8, :8], swapped[16:24, 24:32] = mixed[16:24, 24:32], mixed[:8, :8]
+    found = judge(swapped, a, b, plans=LIST)
+    assert found.verdict == "outside"
+    assert any("tiles at another place" in x for x in found.fits), found.fits
