@@ -16,9 +16,10 @@ def report(
 ) -> None:
     """Write one HTML file of answers: tables that can be sorted, and witnesses that fold open to their pictures.
 
-    The answers are those of matrix, suite, fingerprint, disputes, identify, cover, compare, check, run, gemm run,
-    gemm compare and rtl prove. The file needs no other file, no network, and no script to be read. Each witness is
-    computed again; one for which this version of the model returns something else is not drawn, and the page says so.
+    The answers are those of matrix, suite, fingerprint, disputes, identify, cover, judge, compare, check, run,
+    gemm run, gemm compare and rtl prove. The file needs no other file, no network, and no script to be read. Each
+    witness is computed again; one for which this version of the model returns something else is not drawn, and the
+    page says so.
     """
     from mmaproof.designs.files import make_way, write_atomically
     from mmaproof.explain.reports.kinds import read_answer

@@ -12,6 +12,7 @@ from mmaproof.designs.errors import InputError
 from mmaproof.designs.files import read_text, why_unreadable
 from mmaproof.explain import Picture
 from mmaproof.explain.answers.answer import ABSENT, read_as
+from mmaproof.explain.answers.listings import JudgedAnswer
 from mmaproof.explain.answers.parts import Lemma, Run
 from mmaproof.explain.answers.products import AlgorithmRun, ErrorsCompared, PlanRun, PlansCompared
 from mmaproof.explain.answers.surveys import (
@@ -42,7 +43,8 @@ from mmaproof.explain.reports.page import (
 )
 
 COMMANDS = (
-    "matrix, suite, fingerprint, disputes, identify, cover, compare, check, run, gemm run, gemm compare and rtl prove"
+    "matrix, suite, fingerprint, disputes, identify, cover, judge, compare, check, run, gemm run, gemm compare and "
+    "rtl prove"
 )
 
 _FACTS = (
@@ -295,6 +297,26 @@ def _cover(answer: Covered, _: Find) -> Markup:
     return Markup(facts({n: str(x) for n, x in named.items() if x is not ABSENT}) + table("bins", heads, rows))
 
 
+def _judged(answer: JudgedAnswer, _: Find) -> Markup:
+    judged = f"{answer.rows} of {answer.shape[0]} rows of {answer.shape[1]} elements, k = {answer.k}"
+    named: dict[str, Cell] = {"verdict": answer.verdict, "judged": judged, "rests on": answer.rests_on}
+    parts: list[str] = [facts(named), table("plans that were asked", ["plan"], [[code(x)] for x in answer.plans])]
+    if answer.exact:
+        parts.append(table("plans that have all bits", ["plan"], [[code(x)] for x in answer.exact]))
+    if answer.parts:
+        rows: list[list[Cell]] = [[x.where, code(x.plan), x.elements] for x in answer.parts]
+        parts.append(table("parts of a mixed result", ["where", "plan", "elements"], rows))
+    if (far := answer.element) is not None:
+        place: dict[str, Cell] = {"row": far.row, "column": far.column, "returned": code(far.pattern)}
+        parts.append(heading("Farthest beyond every bound"))
+        parts.append(facts(place | {"value": far.value, "exact": far.exact, "bound": far.bound}))
+    parts += [paragraph(f"what fits: {x}") for x in answer.fits]
+    if answer.missed:
+        odds: list[list[Cell]] = [[x, p] for x, p in answer.missed.items()]
+        parts.append(table("a fault that no judged row has", ["fraction of faulty rows", "probability"], odds))
+    return Markup("".join(parts))
+
+
 _SURVEYS: dict[Any, tuple[str, Any]] = {
     PlacesCompared: ("What two architectures have in common", _places),
     MatrixAnswer: ("Which units are the same", _matrix),
@@ -303,6 +325,7 @@ _SURVEYS: dict[Any, tuple[str, Any]] = {
     DisputesAnswer: ("Points on which publications disagree", _disputes),
     Identified: ("What unit this is", _identify),
     Covered: ("Events that vectors cross", _cover),
+    JudgedAnswer: ("Whose bits a product has", _judged),
 }
 """Kinds with pages of their own: the title of each, and what writes it."""
 _ANSWERS: tuple[Any, ...] = (

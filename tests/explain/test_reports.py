@@ -157,6 +157,17 @@ KINDS: dict[str, dict[str, Any]] = {
         **{"other_interfaces": {}, "nan_codes": [], "neighbour": None, "disagreements": {}, "space": 1, "tried": 1},
         **{"seconds": 1.0, "unanswered": 0, "proof": None, "assumed": []},
     },
+    "judge": {
+        "verdict": "outside",
+        "plans": [VOLTA.name, TURING.name],
+        **{"k": 8, "shape": [4, 3], "rows": 2, "exact": [TURING.name], "rests_on": "an element", "assumed": []},
+        "parts": [{"where": "rows 0..1", "plan": VOLTA.name, "elements": 6}],
+        "element": {
+            **{"row": 3, "column": 2, "pattern": "0x00000001", "value": "1e-45", "exact": 2.5, "bound": 0.125},
+        },
+        "fits": ["row 3: zeros <here>"],
+        "missed": {"0.5": 0.25},
+    },
     "cover": {
         "design": VOLTA.name,
         "complete": True,
@@ -197,7 +208,7 @@ def test_a_page_needs_nothing_else_and_draws_what_it_can(page: Callable[[Any], s
     found = page(KINDS[kind])
     assert not re.search(r"<(link|img|iframe|object)|src=|href=|url\(|@import", found)
     assert "default-src 'none'" in found
-    assert found.count("<figure") == {"check": 2, "cover": 0}.get(kind, 1)
+    assert found.count("<figure") == {"check": 2, "cover": 0, "judge": 0}.get(kind, 1)
     assert "no picture" not in found or kind == "rtl prove"
     assert found.count("<details") == found.count("</details>")
 
@@ -207,6 +218,20 @@ def test_witness_and_lemmas_of_a_comparison(page: Callable[[Any], str]) -> None:
     assert "0x38ab * 0x3483" in found
     assert "first difference: step 1, p1 keeps bit 2^-23 in B and loses it in A" in found
     assert "x &amp; &lt;y&gt;" in found and "<y>" not in found
+
+
+def test_what_a_judge_says_is_on_its_page(page: Callable[[Any], str]) -> None:
+    found = page(KINDS["judge"])
+    for text in (
+        "outside",
+        "2 of 4 rows of 3 elements, k = 8",
+        "rows 0..1",
+        "0x00000001",
+        "zeros &lt;here&gt;",
+        "0.25",
+    ):
+        assert text in found
+    assert "Farthest" not in page({**KINDS["judge"], "element": None})
 
 
 def test_a_unit_whose_file_is_gone_is_said_and_the_design_is_drawn(page: Callable[[Any], str]) -> None:
