@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,6 +23,8 @@ NARROWEST, WIDEST = 60, 1000
 """Columns that a list of designs takes: on a terminal at least, elsewhere at most."""
 LEAST_TEXT = 40
 """Columns for statement and source together."""
+_WAYS = re.compile(r"(\d{1,6})-way (\S+)")
+"""What people call a unit of their own: so many products of one format."""
 
 
 def listing(
@@ -41,7 +44,11 @@ def listing(
     k: Annotated[int | None, option("--k N", "Only designs of this K.", min=1)] = None,
     like: Annotated[
         str | None,
-        option("--like D.A.B.C", "Only designs of the same formats as a unit of your own, such as f32.bf16.bf16.f32."),
+        option(
+            "--like UNIT",
+            "Only designs like a unit of your own: of the same formats, such as f32.bf16.bf16.f32, or with as many "
+            "products in a step or an instruction: 4-way bf16.",
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -87,7 +94,9 @@ def designs(
     chosen = [d for d in catalogue.designs.values() if architecture in (None, d.architecture) and k in (None, d.k)]
     if formats is not None:
         chosen = of_formats(chosen, formats)
-    if like is not None:
+    if like is not None and (ways := _WAYS.fullmatch(like)) is not None:
+        chosen = [d for d in of_formats(chosen, ways[2]) if int(ways[1]) in (d.k, d.step.L)]
+    elif like is not None:
         signature = Signature.parse(like)
         chosen = [d for d in chosen if d.signature == signature]
     return Designs(designs=[design_of(d) for d in chosen]), lambda: print_designs(chosen)

@@ -4,7 +4,7 @@ import pytest
 from support.commands import only_json
 
 from mmaproof.cli import listing
-from mmaproof.designs.catalogue import load_catalogue
+from mmaproof.designs.catalogue import find_design, load_catalogue
 
 LONGEST = "rtx-blackwell/mma.m16n8k64.block16.f32.e2m1.e2m1.f32.ue4m3"
 
@@ -55,6 +55,12 @@ def test_designs_are_those_like_a_unit_of_ones_own(run):
     kinds = {tuple(x[f"{y}_format"] for y in "abcd") for x in found}
     assert (status, kinds, {x["scale_format"] for x in found}) == (0, {("bf16", "bf16", "fp32", "fp32")}, {None})
     assert {"hopper/wgmma.m64n8k16.f32.bf16.bf16", "arm/bfdot.m1n1k2.f32.bf16.bf16.f32"} & {x["name"] for x in found}
+    status, out, _ = run("list", "--like", "4-way bf16", "--json")
+    found = only_json(out)["designs"]
+    assert {(x["a_format"], x["b_format"]) for x in found} == {("bf16", "bf16")}
+    assert status == 0 and {"cdna1/v_mfma_f32_32x32x4bf16"} <= {x["name"] for x in found}
+    assert all(4 in (find_design(x["name"]).k, find_design(x["name"]).step.L) for x in found)
+    assert run("list", "--like", "4-way tea")[0] == 2
     status, _, err = run("list", "--like", "f32.bf16")
     assert (status, "formats of D, A, B and C" in err) == (2, True)
     assert run("list", "plans", "--like", "f32.bf16.bf16.f32")[0] == 2
