@@ -24,7 +24,7 @@ NARROWEST, WIDEST = 60, 1000
 LEAST_TEXT = 40
 """Columns for statement and source together."""
 _WAYS = re.compile(r"(\d{1,6})-way (\S+)")
-"""What people call a unit of their own: so many products of one format."""
+"""What people call a unit of their own: the number of products, and their format."""
 
 
 def listing(
