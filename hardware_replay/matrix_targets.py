@@ -21,7 +21,7 @@ from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import Patterns, pattern_dtype
 from mmaproof.hardware_replay.matrix_target import MatrixTarget, Product
 from mmaproof.hardware_replay.tables.numbers import candidates
-from mmaproof.hardware_replay.tables.recognise import files_of, is_there, read_array, read_table
+from mmaproof.hardware_replay.tables.recognise import are_there, files_of, read_array, read_table
 
 DEADLINE = 60.0
 """Seconds that a process has for one product, unless another limit is given."""
@@ -198,7 +198,7 @@ def find_matrix_target(text: str, timeout: float = DEADLINE) -> MatrixTarget | R
         return FunctionTarget(text, _function(text, name))
     if kind == "process":
         return ProcessMatrixTarget(name, timeout)
-    if kind == "files" or all(is_there(x) for x in files_of(text)):
+    if kind == "files" or are_there(text):
         return _recorded(text, name if kind == "files" else text)
     raise InputError(
         f"unknown target {text!r}: one of python:MODULE:FUNCTION, process:COMMAND, files:A.npy,B.npy,D.npy, FILE"

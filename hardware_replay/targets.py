@@ -25,7 +25,7 @@ from mmaproof.hardware_replay.process import DEADLINE, ProcessTarget
 from mmaproof.hardware_replay.recordings import is_recording, read_provenance
 from mmaproof.hardware_replay.rtl_simulator import SimulatorTarget
 from mmaproof.hardware_replay.tables.reading import NOTHING_SAID, Wanted, read_answers
-from mmaproof.hardware_replay.tables.recognise import STDIN, files_of, is_there
+from mmaproof.hardware_replay.tables.recognise import STDIN, are_there
 from mmaproof.hardware_replay.target import Ran, Target, Unit
 from mmaproof.rtl import RtlUnit
 from mmaproof.rtl.meant import read_whole
@@ -291,7 +291,7 @@ class _Kind:
 
 
 def _is_file(text: str) -> bool:
-    return text == STDIN or all(is_there(x) for x in files_of(text))
+    return text == STDIN or are_there(text)
 
 
 def _recording(source: str, wanted: Wanted = NOTHING_SAID, more: tuple[str, ...] = ()) -> Target:

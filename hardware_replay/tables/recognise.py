@@ -245,10 +245,9 @@ def files_of(source: str) -> list[str]:
     return [source] if Path(source).exists() else [x.strip() for x in source.split(",") if x.strip()] or [source]
 
 
-def is_there(name: str) -> bool:
-    """Return whether there is a file of that name, or a pipe or a device, whose reader says what is wrong with it."""
-    path = Path(name)
-    return path.exists() and not path.is_dir()
+def are_there(source: str) -> bool:
+    """Return whether there is each of these files. Of a pipe or a device its reader says what is wrong with it."""
+    return all(path.exists() and not path.is_dir() for path in map(Path, files_of(source)))
 
 
 def read_bytes(name: str) -> bytes:

@@ -46,6 +46,19 @@ def no_questions(monkeypatch):
 
 
 @pytest.fixture
+def proved(monkeypatch):
+    """Return the pairs of designs that are asked about. All are proved equal."""
+    asked = []
+
+    def compare(first, second, **_):
+        asked.append((first, second))
+        return Comparison(Status.PROVED, 0.0, question=Equivalence(first, second), proof=Joined())
+
+    monkeypatch.setattr(open_values, "compare", compare)
+    return asked
+
+
+@pytest.fixture
 def volta(no_questions):
     return open_row(task_of(ROW))
 
@@ -162,36 +175,22 @@ def test_without_vectors_nothing_is_computed(monkeypatch):
     assert all(not (v.vectors or v.same) for p in found.parameters for v in p.values)
 
 
-def test_a_reading_of_two_points_is_asked_about_one_at_a_time(monkeypatch):
+def test_a_reading_of_two_points_is_asked_about_one_at_a_time(proved):
     """What is proved equal to the row takes its place, so that every question is about one parameter more."""
-    asked = []
-
-    def compare(first, second, **_):
-        asked.append((first, second))
-        return Comparison(Status.PROVED, 0.0, question=Equivalence(first, second), proof=Joined())
-
-    monkeypatch.setattr(open_values, "compare", compare)
     found = open_row(task_of("volta/mma.m8n8k4.f32.f16.f16.f16"))
     joint = {reading.design for reading, value in found.readings if len(reading.points) == 2 and value.same}
     # a design has e_zero as long as a zero reads it
-    changes = [len(differing_parameters(x, y) - {"e_zero"}) for x, y in asked if y in joint]
+    changes = [len(differing_parameters(x, y) - {"e_zero"}) for x, y in proved if y in joint]
     assert len(changes) > 10
     assert max(changes) == 1
 
 
 @pytest.mark.middle
-def test_a_reading_of_four_points_is_asked_about_one_at_a_time(monkeypatch):
+def test_a_reading_of_four_points_is_asked_about_one_at_a_time(proved):
     """No reading of three of them is listed, so the designs between are nobody's reading."""
-    asked = []
-
-    def compare(first, second, **_):
-        asked.append((first, second))
-        return Comparison(Status.PROVED, 0.0, question=Equivalence(first, second), proof=Joined())
-
-    monkeypatch.setattr(open_values, "compare", compare)
     found = open_row(task_of("hopper/wgmma.m64n8k32.f16.e4m3.e4m3"))
     joint = {reading.design for reading, value in found.readings if len(reading.points) == 4 and value.same}
-    changes = [differing_parameters(x, y) - {"e_zero"} for x, y in asked if y in joint]
+    changes = [differing_parameters(x, y) - {"e_zero"} for x, y in proved if y in joint]
     assert changes
     assert all(len(x) == 1 for x in changes)
 
