@@ -98,7 +98,6 @@ def content(folder):
     return {x.relative_to(folder): x.read_bytes() for x in folder.rglob("*") if x.is_file()}
 
 
-@pytest.mark.few(40)
 @pytest.mark.parametrize(("typed", "status", "line"), rows())
 def test_one_line_says_what_to_do(run, folder, monkeypatch, typed, status, line):
     monkeypatch.chdir(folder)
