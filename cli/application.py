@@ -3,80 +3,61 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cache, cached_property
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from mmaproof.cli.check import check
-from mmaproof.cli.compare import compare
-from mmaproof.cli.conform import conform
-from mmaproof.cli.cover import cover
-from mmaproof.cli.demo import demo
-from mmaproof.cli.disputes import disputes
-from mmaproof.cli.doctor import doctor
-from mmaproof.cli.evidence import evidence
-from mmaproof.cli.explore import explore
-from mmaproof.cli.export import export
-from mmaproof.cli.fingerprint import fingerprint
-from mmaproof.cli.gemm.check import check as gemm_check
-from mmaproof.cli.gemm.compare import compare as gemm_compare
-from mmaproof.cli.gemm.error import error
-from mmaproof.cli.gemm.identify import identify as gemm_identify
-from mmaproof.cli.gemm.run import run as gemm_run
-from mmaproof.cli.identify import identify
-from mmaproof.cli.judge import judge
-from mmaproof.cli.listing import listing
-from mmaproof.cli.matrix import matrix
 from mmaproof.cli.options import option
 from mmaproof.cli.output import Exit, note, tool_version
-from mmaproof.cli.record import record
-from mmaproof.cli.replay import replay
-from mmaproof.cli.report import report
-from mmaproof.cli.rtl.init import init
-from mmaproof.cli.rtl.prove import prove
-from mmaproof.cli.rtl.run import run as rtl_run
-from mmaproof.cli.run import run, serve
-from mmaproof.cli.show import show
-from mmaproof.cli.store import store
-from mmaproof.cli.suite import suite
-from mmaproof.cli.tolerance import tolerance
 
-Commands = Mapping[str, Callable[..., Any]]
-"""The commands of a group by name."""
+Commands = Mapping[str, str]
+"""The commands of a group by name: the module of each in this room, and its function."""
 
 GEMM: Commands = {
-    "run": gemm_run,
-    "compare": gemm_compare,
-    "check": gemm_check,
-    "error": error,
-    "identify": gemm_identify,
+    "run": "gemm.run:run",
+    "compare": "gemm.compare:compare",
+    "check": "gemm.check:check",
+    "error": "gemm.error:error",
+    "identify": "gemm.identify:identify",
 }
-RTL: Commands = {"init": init, "run": rtl_run, "prove": prove}
-TASKS: Mapping[str, Mapping[str, Callable[..., Any] | tuple[str, Commands]]] = {
-    "Compare and prove": {"compare": compare, "check": check, "fingerprint": fingerprint, "matrix": matrix},
+RTL: Commands = {"init": "rtl.init:init", "run": "rtl.run:run", "prove": "rtl.prove:prove"}
+TASKS: Mapping[str, Mapping[str, str | tuple[str, Commands]]] = {
+    "Compare and prove": {
+        "compare": "compare:compare",
+        "check": "check:check",
+        "fingerprint": "fingerprint:fingerprint",
+        "matrix": "matrix:matrix",
+    },
     "Tolerances and matrix products": {
-        "tolerance": tolerance,
-        "judge": judge,
-        "conform": conform,
+        "tolerance": "tolerance:tolerance",
+        "judge": "judge:judge",
+        "conform": "conform:conform",
         "gemm": ("Analyse GEMMs that are built from a unit: plans of libraries, and error-corrected algorithms.", GEMM),
     },
     "Your RTL": {
         "rtl": ("Map, run and prove user RTL (SystemVerilog or VHDL); other commands take rtl:UNIT.toml.", RTL)
     },
     "Units that can be run": {
-        "identify": identify,
-        "record": record,
-        "replay": replay,
-        "evidence": evidence,
-        "disputes": disputes,
-        "serve": serve,
+        "identify": "identify:identify",
+        "record": "record:record",
+        "replay": "replay:replay",
+        "evidence": "evidence:evidence",
+        "disputes": "disputes:disputes",
+        "serve": "run:serve",
     },
-    "Test vectors and models": {"suite": suite, "cover": cover, "export": export},
-    "Look up and look inside": {"list": listing, "show": show, "run": run, "explore": explore, "report": report},
-    "mmaproof itself": {"demo": demo, "doctor": doctor, "store": store},
+    "Test vectors and models": {"suite": "suite:suite", "cover": "cover:cover", "export": "export:export"},
+    "Look up and look inside": {
+        "list": "listing:listing",
+        "show": "show:show",
+        "run": "run:run",
+        "explore": "explore:explore",
+        "report": "report:report",
+    },
+    "mmaproof itself": {"demo": "demo:demo", "doctor": "doctor:doctor", "store": "store:store"},
 }
 """Task -> its commands; a group of commands has a help and its own commands."""
 
@@ -112,26 +93,6 @@ SETTINGS: dict[str, Any] = {
     "rich_markup_mode": None,
     "context_settings": {"help_option_names": ["-h", "--help"]},
 }
-app = Application(
-    name="mmaproof",
-    help="Formal model and test generator for the matrix-multiply-accumulate units of GPUs.",
-    epilog=(
-        "Exit status: 0 proved, equal, passed; 1 refuted, different, failed; 2 usage or input error; "
-        "3 unknown (time, memory), vacuous or not reachable; 70 internal error; 130 interrupted."
-    ),
-    invoke_without_command=True,
-    pretty_exceptions_enable=False,
-    **SETTINGS,
-)
-for task, commands in TASKS.items():
-    for name, command in commands.items():
-        if not isinstance(command, tuple):
-            app.command(name, rich_help_panel=task)(command)
-            continue
-        group = typer.Typer(**SETTINGS)
-        for inner, function in command[1].items():
-            group.command(inner)(function)
-        app.add_typer(group, name=name, help=command[0], rich_help_panel=task)
 
 
 def _print_version(value: bool) -> None:
@@ -140,7 +101,6 @@ def _print_version(value: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(invoke_without_command=True)
 def _options(
     context: typer.Context,
     version: Annotated[
@@ -150,3 +110,43 @@ def _options(
     if context.invoked_subcommand is None:
         note(context.get_help())
         raise typer.Exit(Exit.INPUT)
+
+
+def _function(place: str) -> Callable[..., Any]:
+    """Return the function of a command from where it is: ``gemm.run:run``."""
+    module, _, name = place.partition(":")
+    function: Callable[..., Any] = getattr(import_module(f"mmaproof.cli.{module}"), name)
+    return function
+
+
+@cache
+def application(named: str | None = None) -> Application:
+    """Return the application with the one command or group that ``named`` is, with all where it is none of them.
+
+    To import all commands takes longer than most commands take.
+    """
+    app = Application(
+        name="mmaproof",
+        help="Formal model and test generator for the matrix-multiply-accumulate units of GPUs.",
+        epilog=(
+            "Exit status: 0 proved, equal, passed; 1 refuted, different, failed; 2 usage or input error; "
+            "3 unknown (time, memory), vacuous or not reachable; 70 internal error; 130 interrupted."
+        ),
+        invoke_without_command=True,
+        pretty_exceptions_enable=False,
+        **SETTINGS,
+    )
+    app.callback(invoke_without_command=True)(_options)
+    whole = not any(named in commands for commands in TASKS.values())
+    for task, commands in TASKS.items():
+        for name, command in commands.items():
+            if not whole and name != named:
+                continue
+            if isinstance(command, str):
+                app.command(name, rich_help_panel=task)(_function(command))
+                continue
+            group = typer.Typer(**SETTINGS)
+            for inner, place in command[1].items():
+                group.command(inner)(_function(place))
+            app.add_typer(group, name=name, help=command[0], rich_help_panel=task)
+    return app

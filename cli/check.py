@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from mmaproof.cli.operands import operand_lines
 from mmaproof.cli.options import (
     QUESTION,
+    RTL,
     SOLVING,
     DesignName,
     QuestionOptions,
@@ -100,8 +101,6 @@ def check(
 
 def read_by(name: str) -> list[Path]:
     """Return the files that the name of a design is read from."""
-    from mmaproof.rtl.meant import RTL
-
     return [Path(name.removeprefix(RTL))] if name.startswith(RTL) else []
 
 

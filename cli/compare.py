@@ -12,6 +12,7 @@ from mmaproof.cli.options import (
     DesignName,
     QuestionOptions,
     SolvingOptions,
+    named_design,
     with_backend,
     with_options,
 )
@@ -70,7 +71,6 @@ def compare(
     both have. Exit status 0: equivalent (proved), or a table; 1: different (a vector is shown); 3: unknown or vacuous,
     or proved in a way that --bundle cannot write.
     """
-    from mmaproof.rtl.meant import named_design
     from mmaproof.verification.compare import compare as decide
 
     if (places := _places(first, second)) is not None:

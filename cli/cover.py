@@ -6,7 +6,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 from mmaproof.cli.operands import operand_lines, operands_record
-from mmaproof.cli.options import SOLVING, Dask, DesignName, SolvingOptions, option, runner, with_backend, with_options
+from mmaproof.cli.options import (
+    RTL,
+    SOLVING,
+    Dask,
+    DesignName,
+    SolvingOptions,
+    option,
+    runner,
+    with_backend,
+    with_options,
+)
 from mmaproof.cli.output import Exit, assumed_names, complain, progress, say, say_table, say_wrapped, tool_version
 from mmaproof.cli.showing import SHOWING, ShowingOptions
 from mmaproof.cli.verdicts import solvers_of
@@ -83,7 +93,7 @@ def _covered(name: str) -> tuple[Design | None, Design]:
     """Return the netlist if one is named, and the design whose events are covered."""
     from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.errors import InputError
-    from mmaproof.rtl.meant import RTL, in_one_pass, read_whole
+    from mmaproof.rtl.meant import in_one_pass, read_whole
 
     if not name.startswith(RTL):
         return None, find_design(name)

@@ -116,9 +116,10 @@ def _run(arguments: list[str] | None) -> int:
         return Exit.INPUT
     given = sys.argv[1:] if arguments is None else arguments
     try:
-        from mmaproof.cli.application import app
+        from mmaproof.cli.application import application
 
         given = renamed(given)
+        app = application(given[0] if given and COMPLETING not in os.environ else None)
         with notes():
             status = app.parser(args=_with_values(given), prog_name="mmaproof", standalone_mode=False)
         sys.stdout.flush()
@@ -150,9 +151,9 @@ def _status_of(error: Exception, given: list[str]) -> int:
         error = error.__cause__
     status = Exit.INPUT
     if hasattr(error, "format_message"):  # a usage error of the parser
-        from mmaproof.cli.application import app
+        from mmaproof.cli.application import application
 
-        complain(f"error: {usage_message(error, app.parser, given)}")
+        complain(f"error: {usage_message(error, application().parser, given)}")
     elif isinstance(error, TargetUnavailable | SolverNotInstalledError):
         complain(f"error: {error}")
         status = Exit.UNKNOWN

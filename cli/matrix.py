@@ -20,6 +20,7 @@ from mmaproof.cli.options import (
     Processes,
     SolvingOptions,
     executors,
+    named_design,
     option,
     with_backend,
     with_options,
@@ -107,7 +108,6 @@ def chosen(names: Sequence[str], everything: bool, architectures: Sequence[str])
     """Return the designs that are meant, each once. Raises InputError for fewer than two, DesignError."""
     from mmaproof.designs.catalogue import load_catalogue
     from mmaproof.designs.errors import InputError
-    from mmaproof.rtl.meant import named_design
 
     catalogue = load_catalogue()
     architectures = [catalogue.architecture(x) for x in architectures]

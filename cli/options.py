@@ -22,6 +22,7 @@ import typer
 from mmaproof.cli.output import Exit, complain, note
 
 if TYPE_CHECKING:
+    from mmaproof.designs.design import Design
     from mmaproof.hardware_replay.tables.reading import Wanted
     from mmaproof.hardware_replay.target import Target
     from mmaproof.properties.preconditions import Precondition
@@ -475,6 +476,25 @@ def target_of(
     from mmaproof.smt.solving.limits import parse_seconds
 
     return find_target(text, parse_seconds(timeout), design, wanted or Wanted(), more)
+
+
+RTL = "rtl:"
+"""What the name of a netlist begins with."""
+
+
+def named_design(name: str) -> Design:
+    """Return the design that ``name`` spells: ``rtl:UNIT.toml`` is the netlist of a unit, anything else a design.
+
+    Raises as ``find_design`` and ``read_rtl``.
+    """
+    from mmaproof.designs.catalogue import find_design
+
+    path = name.removeprefix(RTL)
+    if path == name:
+        return find_design(name)
+    from mmaproof.rtl.meant import read_whole
+
+    return read_whole(path)[0].design
 
 
 def solving_of(solver: str, jobs: int, certificate: str | None, store: Path | None, no_store: bool) -> Solving:

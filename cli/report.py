@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from mmaproof.cli.options import argument, option
+from mmaproof.cli.options import argument, named_design, option
 from mmaproof.cli.output import progress, say, size_of
 
 
@@ -24,7 +24,6 @@ def report(
     from mmaproof.designs.files import make_way, write_atomically
     from mmaproof.explain.reports.kinds import read_answer
     from mmaproof.explain.reports.kinds import report as report_of
-    from mmaproof.rtl.meant import named_design
 
     make_way(html, read=files)
     with progress("writing the report"):

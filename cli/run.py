@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Annotated
 
 from mmaproof.cli.operands import OperandOptions, operands_record
-from mmaproof.cli.options import Decimal, DesignName, Length, option, with_backend, with_options
+from mmaproof.cli.options import Decimal, DesignName, Length, named_design, option, with_backend, with_options
 from mmaproof.cli.output import Exit, assumed_names, results, say, say_assumed, say_open_points
 from mmaproof.cli.showing import SHOWING, ShowingOptions
 
@@ -32,7 +32,6 @@ def run(
     from mmaproof.explain.answers.verdicts import RunAnswer
     from mmaproof.explain.text import Drawing
     from mmaproof.explain.values import pattern_value
-    from mmaproof.rtl.meant import named_design
     from mmaproof.smt.open_points import open_points
     from mmaproof.smt.trace import evaluate
 
@@ -78,7 +77,6 @@ def serve(design: DesignName, decimal: Decimal = False) -> int:
     """
     from mmaproof.designs.errors import InputError
     from mmaproof.hardware_replay.serving import serve as answer
-    from mmaproof.rtl.meant import named_design
 
     if sys.stdin is None:
         raise InputError("serve reads stdin, which is closed")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from rich.table import Table
 
-from mmaproof.cli.options import Json, Length, argument, complete_everything, option
+from mmaproof.cli.options import RTL, Json, Length, argument, complete_everything, option
 from mmaproof.cli.output import assumed_names, print_json, progress, say, say_assumed, say_table, say_wrapped
 from mmaproof.cli.verdicts import say_conditions
 
@@ -52,7 +52,6 @@ def show(
     """
     from mmaproof.cli.recordings import show_recordings
     from mmaproof.designs.errors import InputError
-    from mmaproof.rtl.meant import RTL
 
     if all(x.endswith(".npz") for x in names):
         show_recordings([Path(x) for x in names], json)

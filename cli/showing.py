@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from mmaproof.cli.options import Explained, Json, Output, SolvingOptions, option
+from mmaproof.cli.options import Explained, Json, Output, SolvingOptions, named_design, option
 from mmaproof.cli.output import Exit, complain, note, print_json, progress, results, say, say_assumed, size_of
 
 if TYPE_CHECKING:
@@ -60,12 +60,13 @@ def bundled(
     are operands of ``sampled``, by default of the first one.
     """
     from mmaproof.explain.answers.answer import ABSENT
+
+    if folder is None:
+        return status, ABSENT
     from mmaproof.explain.answers.parts import Bundle, NoBundle
     from mmaproof.smt.solving.verdict import Status
     from mmaproof.verification.bundle import NoBundleError, write_bundles
 
-    if folder is None:
-        return status, ABSENT
     if status != Exit.HOLDS:
         complain(f"note: {folder} is not written: a bundle is of a proved answer")
         return status, None
@@ -208,7 +209,6 @@ class ShowingOptions:
         from mmaproof.explain import Picture, joined
         from mmaproof.explain.figure import write_figure
         from mmaproof.explain.reports.kinds import report, title_of
-        from mmaproof.rtl.meant import named_design
 
         drawn, title = pictures(), title_of(answer)
         if self.html is not None:

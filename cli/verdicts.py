@@ -233,8 +233,7 @@ def tree(lemmas: Sequence[Lemma], claim: str) -> Tree:
 def difference(fmt: Format, results: Sequence[int]) -> Difference | None:
     """Return how far two patterns of ``fmt`` are apart; None if one of them is an infinity or a NaN, or is missing."""
     from mmaproof.explain.answers.parts import Difference
-    from mmaproof.explain.values import is_finite, pattern_number
-    from mmaproof.gemm.answers.compare import ulp
+    from mmaproof.explain.values import is_finite, pattern_number, ulp
 
     if len(results) != 2 or not all(is_finite(fmt, x) for x in results):
         return None

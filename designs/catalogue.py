@@ -12,9 +12,9 @@ from __future__ import annotations
 import itertools
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ from mmaproof.designs.parameters import (
 )
 from mmaproof.designs.profiles import load_disputes
 from mmaproof.designs.signature import Signature
-from mmaproof.designs.steps import IntegerStep
+from mmaproof.designs.steps import IntegerStep, Step
 
 _NUMBER = r"([0-9]{1,9})"
 _SHAPE = re.compile(f"m{_NUMBER}n{_NUMBER}k{_NUMBER}(?![0-9])|(?<![0-9]){_NUMBER}x{_NUMBER}x{_NUMBER}(?![0-9])")
@@ -438,7 +438,8 @@ class _Table:
             if self.text(name) not in known:
                 raise self.fail(name, f"unknown {self.text(name)!r}: one of {', '.join(known)}")
         family = families[self.text("family")]
-        settings = family.settings | self.settings()
+        stated = self.settings()
+        settings = family.settings | stated
         if "L_max" not in settings:
             raise self.fail("L_max", "is missing, here and in the family")
         scale = self.format("scale") if "scale" in self.fields else None
@@ -454,8 +455,9 @@ class _Table:
         ]
         resting = family.evidence if family.folder == self.path.parent else UNSTATED
         evidence = resting.refined(f"{self.text('architecture')}/{named[0][0]}", self.evidence())
+        composed = cache(partial(_composed, {x: value for x, value in settings.items() if x != "L_max"}, stated))
         for instruction, signature in named:
-            yield self.design(instruction, signature, settings, evidence)
+            yield self.design(instruction, signature, settings["L_max"], composed, evidence)
 
     def instruction(self, template: str, signature: Signature) -> str:
         """Return the instruction that a template spells for the formats of ``signature``."""
@@ -471,15 +473,21 @@ class _Table:
             )
         return instruction
 
-    def design(self, instruction: str, signature: Signature, settings: dict[str, Any], evidence: RowEvidence) -> Design:
-        """Return the design of one instruction."""
+    def design(
+        self,
+        instruction: str,
+        signature: Signature,
+        most: int,
+        composed: Callable[[int], tuple[Chain, Step, dict[str, Any]]],
+        evidence: RowEvidence,
+    ) -> Design:
+        """Return the design of one instruction; ``composed`` returns its step of L products, at most ``most``."""
         shape = _SHAPE.search(instruction)
         if shape is None:
             raise self.fail("instructions", f"{instruction!r} states no shape such as m16n8k16 or 32x32x8")
         m, n, k = (int(x) for x in shape.groups() if x is not None)
-        parameters = {x: value for x, value in settings.items() if x != "L_max"}
         try:
-            chain, step = compose(parameters | {"L": max(min(k, settings["L_max"]), 1)})
+            chain, step, idle = composed(max(min(k, most), 1))
             design = Design(
                 self.text("architecture"),
                 instruction,
@@ -498,12 +506,17 @@ class _Table:
         except DesignError as error:
             name = {None: "instructions", "L": "L_max"}.get(error.field, error.field)
             raise self.fail(str(name), str(error)) from error
-        held = complete_settings(chain, step)
-        for name, value in self.settings().items():
-            if name in held and held[name] != value:
-                stated = format_parameter(name, value)
-                raise self.fail(name, f"{name} = {stated} has no effect in {instruction} with its other parameters")
+        for name, value in idle.items():
+            stated = format_parameter(name, value)
+            raise self.fail(name, f"{name} = {stated} has no effect in {instruction} with its other parameters")
         return design
+
+
+def _composed(parameters: dict[str, Any], stated: dict[str, Any], products: int) -> tuple[Chain, Step, dict[str, Any]]:
+    """Return the step of a number of products, and what of ``stated`` has no effect in it."""
+    chain, step = compose(parameters | {"L": products})
+    held = complete_settings(chain, step)
+    return chain, step, {x: value for x, value in stated.items() if x in held and held[x] != value}
 
 
 INTEGER = "integer"

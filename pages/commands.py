@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 from mmaproof.cli import output
-from mmaproof.cli.application import app
+from mmaproof.cli.application import application
 from mmaproof.explain.answers.answer import schema_of
 from mmaproof.explain.answers.commands import ANSWERS
 from mmaproof.pages.markdown import Page, code, escaped, fenced, slug, table
@@ -65,7 +65,7 @@ class Command:
 
 def command_tree() -> Command:
     """Return the whole command line."""
-    return _command((), app.parser, None)
+    return _command((), application().parser, None)
 
 
 def _command(path: tuple[str, ...], found: Any, parent: Any) -> Command:

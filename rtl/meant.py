@@ -10,9 +10,6 @@ from mmaproof.designs.errors import DesignError, InputError
 from mmaproof.rtl.unit import RtlUnit, read_unit
 from mmaproof.rtl.unit_file import read_unit_file
 
-RTL = "rtl:"
-"""What the name of a netlist begins with."""
-
 
 def read_rtl(path: str | Path, design: Design | str | None = None) -> tuple[RtlUnit, Design | None]:
     """Return the unit of RTL that a UNIT.toml describes, and what it is meant to be; None if nobody says it.
@@ -33,15 +30,6 @@ def read_rtl(path: str | Path, design: Design | str | None = None) -> tuple[RtlU
             raise
         raise DesignError(f"{file.path}: design: {problem}") from problem
     return read_unit(path, signature=meant.signature), meant
-
-
-def named_design(name: str) -> Design:
-    """Return the design that ``name`` spells: ``rtl:UNIT.toml`` is the netlist of a unit, anything else a design.
-
-    Raises as ``find_design`` and ``read_rtl``.
-    """
-    path = name.removeprefix(RTL)
-    return find_design(name) if path == name else read_whole(path)[0].design
 
 
 def read_whole(path: str | Path) -> tuple[RtlUnit, Design | None]:

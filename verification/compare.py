@@ -22,8 +22,9 @@ from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import Conditions, Precondition, ZeroAccumulator, preconditions_of
 from mmaproof.properties.property import QuestionVerdict, Recalled
 from mmaproof.properties.question import Examined
+from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.evaluate import ARRAYS, SharedBatch, evaluate_on_arrays
-from mmaproof.smt.open_points import OpenPoints, open_points
+from mmaproof.smt.open_points import OpenPoints, open_points, result_of
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import Limits, worked
 from mmaproof.smt.solving.solving import Solving
@@ -36,6 +37,7 @@ from mmaproof.verification.strategies import answer
 PREFERRING = 1.0
 """Seconds for which another witness is looked for, for each thing that is preferred."""
 _SEED = 0
+_INTEGERS = IntegerAlgebra()
 ROWS, ROWS_AT_ONCE = 20_000, 64
 """Operand sets that are tried, and witnesses of a batch of them that are held against all readings."""
 
@@ -92,7 +94,11 @@ class Readings:
 
     def told_apart_by(self, witness: Operands) -> bool:
         """Return whether every pair returns different results for one witness."""
-        return bool(self.told_apart(OperandBatch.of_rows(self.question.designs[0].formats, [witness]))[0])
+        bits = self.question.designs[0].d_format.bits
+        results = {(result_of(x, witness), result_of(y, witness)) for x, y in self.pairs}
+        return not any(
+            self.question.are_equal(_INTEGERS, *(_INTEGERS.unsigned(d, bits) for d in x)).data for x in results
+        )
 
 
 class _Preferred(Equivalence):

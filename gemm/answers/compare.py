@@ -9,9 +9,8 @@ from fractions import Fraction
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
-from mmaproof.designs.formats import Format
-from mmaproof.explain.values import exact
-from mmaproof.gemm.programs.algorithm import OPERANDS, Algorithm
+from mmaproof.explain.values import exact, ulp
+from mmaproof.gemm.programs.algorithm import Algorithm
 from mmaproof.gemm.programs.arithmetic import Arithmetic
 from mmaproof.gemm.programs.named import find_gemm, find_programs
 from mmaproof.gemm.programs.normal_form import telling_k
@@ -144,17 +143,6 @@ def compare_errors(
 
 def _patterns(numbers: Sequence[Number[int]]) -> tuple[int, ...]:
     return tuple(x.word.data for x in numbers)
-
-
-def ulp(x: Fraction, fmt: Format = OPERANDS) -> Fraction:
-    """Return the distance of numbers of a format at the magnitude of ``x``, at least that of subnormals."""
-    exponent = fmt.e_min
-    magnitude = abs(x)
-    if magnitude >= Fraction(2) ** fmt.e_min:
-        exponent = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
-        if Fraction(2) ** exponent > magnitude:
-            exponent -= 1
-    return Fraction(2) ** (exponent - fmt.fraction_bits)
 
 
 def error_text(error: Fraction | None, ulps: Fraction | None) -> str:

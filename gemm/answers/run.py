@@ -17,8 +17,8 @@ from mmaproof.designs.formats import FORMATS, Format
 from mmaproof.designs.operands import Patterns
 from mmaproof.explain import Picture, explain, joined
 from mmaproof.explain.html import answer_html
-from mmaproof.explain.values import exact, is_finite, pattern_number, pattern_value
-from mmaproof.gemm.answers.compare import error_text, ulp
+from mmaproof.explain.values import exact, is_finite, pattern_number, pattern_value, ulp
+from mmaproof.gemm.answers.compare import error_text
 from mmaproof.gemm.programs import Plan
 from mmaproof.gemm.programs.algorithm import Algorithm
 from mmaproof.gemm.programs.arithmetic import Step

@@ -25,7 +25,7 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError, InputError
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import Patterns, pattern_dtype
-from mmaproof.gemm.answers.compare import ulp
+from mmaproof.explain.values import ulp
 from mmaproof.gemm.answers.matrices import Distribution, find_distribution
 from mmaproof.gemm.programs import Plan
 from mmaproof.gemm.programs.algorithm import OPERANDS, Algorithm

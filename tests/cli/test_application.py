@@ -8,7 +8,7 @@ import pytest
 from support.commands import MAIN
 from typer.main import get_command
 
-from mmaproof.cli.application import TASKS, app
+from mmaproof.cli.application import TASKS, application
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.gemm.programs.algorithms import ALGORITHMS
 from mmaproof.properties.library import PROPERTIES
@@ -27,7 +27,7 @@ def leaves(command, path=""):
 
 
 def test_there_are_few_commands():
-    found = [*leaves(get_command(app))]
+    found = [*leaves(get_command(application()))]
     assert len(found) == len(set(found)) <= MOST
 
 
@@ -45,7 +45,7 @@ def test_help_lists_every_command_at_its_task(run):
 
 
 def test_help_of_a_group_lists_its_commands(run):
-    for name, group in get_command(app).commands.items():
+    for name, group in get_command(application()).commands.items():
         if hasattr(group, "commands"):
             found = re.findall(r"^  ([a-z]+)  ", run(name, "--help")[1].partition("\nCommands:\n")[2], re.MULTILINE)
             assert found == list(group.commands)

@@ -106,9 +106,9 @@ def test_one_line_says_what_to_do(run, folder, monkeypatch, typed, status, line)
 def test_the_table_has_every_command():
     from typer.main import get_command
 
-    from mmaproof.cli.application import app
+    from mmaproof.cli.application import application
 
-    whole = get_command(app)
+    whole = get_command(application())
     grouped = {name: getattr(x, "commands", {}) for name, x in whole.commands.items()}
     known = {f"{name} {inner}".strip() for name, held in grouped.items() for inner in held or [""]}
     typed = [x.id for x in rows()]

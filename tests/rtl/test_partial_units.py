@@ -6,11 +6,11 @@ import pytest
 from support.rtl_units import HEAD, INTEGER_FORMATS, write_unit
 
 from mmaproof.cli.main import main
+from mmaproof.cli.options import named_design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError
 from mmaproof.hardware_replay.rtl_simulator import run_sources
 from mmaproof.rtl import read_unit
-from mmaproof.rtl.meant import named_design
 from mmaproof.rtl.netlist import Port
 from mmaproof.rtl.slices import bits_of
 from mmaproof.smt.trace import evaluate
