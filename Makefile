@@ -80,12 +80,12 @@ bench: $(INSTALLED_DEV) ## run the benchmarks
 
 site: $(INSTALLED_SITE) site-notebooks ## build the documentation with notebooks and explorer into build/site (REPOSITORY=https://... links it)
 	$(BIN)/mmaproof explore --build --folder build/explorer || echo "the site has no explorer: Pyodide cannot be had here"
-	$(BIN)/python -m mmaproof.pages.site $(REPOSITORY)
+	$(BIN)/python -m mmaproof.explain.pages.site $(REPOSITORY)
 	NO_MKDOCS_2_WARNING=1 $(SITE_VENV)/bin/mkdocs build --strict --quiet --config-file build/mkdocs.yml
-	$(BIN)/python -m mmaproof.pages.links build/site
+	$(BIN)/python -m mmaproof.explain.pages.links build/site
 
 site-data: $(INSTALLED) ## bring up to date what pages say of all units; goes on where it was interrupted (all of it: hours)
-	$(BIN)/python -m mmaproof.pages.facts pages/data/units.json
+	$(BIN)/python -m mmaproof.explain.pages.facts explain/pages/data/units.json
 
 site-notebooks: $(INSTALLED_DEV) ## execute the notebooks for the site, into build/notebooks: minutes
 	mkdir -p build/notebooks
@@ -104,7 +104,7 @@ explorer: $(INSTALLED) ## build the explorer into build/explorer, a folder of st
 	@$(BIN)/mmaproof explore --build --folder build/explorer
 
 explorer-data: $(INSTALLED) ## compute the examples of the explorer anew (minutes)
-	$(BIN)/python -m mmaproof.generators.examples explorer/data/examples.json
+	$(BIN)/python -m mmaproof.generators.examples explain/explorer/data/examples.json
 
 smtlib: $(INSTALLED) ## write 200 questions as benchmarks of SMT solvers, with their status, into build/smtlib
 	@$(BIN)/python benchmarks/smtlib/write.py build/smtlib

@@ -35,7 +35,7 @@ def explore(
     import webbrowser
 
     from mmaproof.designs.files import cache_folder
-    from mmaproof.explorer.build import PYODIDE, build, is_built
+    from mmaproof.explain.explorer.build import PYODIDE, build, is_built
 
     place = cache_folder() / f"explorer-{PYODIDE}" if folder is None else folder
     if only_build or not is_built(place):

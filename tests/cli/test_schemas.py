@@ -11,7 +11,7 @@ from support.commands import only_json
 
 from mmaproof.explain.answers.answer import plain, read_as
 from mmaproof.explain.answers.commands import ANSWERS
-from mmaproof.pages.commands import alternatives, commands
+from mmaproof.explain.pages.commands import alternatives, commands
 
 OPEN = ("RecordingAnswer",)
 """Objects that may have other fields: whoever records says what there is to say."""

@@ -7,8 +7,8 @@ import pytest
 from support.documents import ROOT
 
 from mmaproof import cli as commands
+from mmaproof.explain.pages.commands import commands as described
 from mmaproof.generators import disputes as disputing
-from mmaproof.pages.commands import commands as described
 from mmaproof.verification import compare as comparing
 
 VOLTA = "volta/f32.f16.f16.f32"

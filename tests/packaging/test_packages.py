@@ -16,7 +16,7 @@ PACKAGE_ROOT = ROOT / "src" / "mmaproof"
 # checker/ is a distribution of its own.
 NOT_PACKAGED = {"checker", "tests", "notebooks", "benchmarks", "docs", "build", "dist"}
 # The only folders whose sub-packages have other names: a folder torch/ would hide the library.
-PACKAGE_NAMES = {"pytorch": "torch", "triton_interpreter": "triton"}
+PACKAGE_NAMES = {"pytorch": "torch"}
 DATA_SUFFIXES = {".c", ".cpp", ".csv", ".cu", ".json", ".npz", ".ptx", ".smt2", ".toml", ".txt"}
 
 

@@ -10,7 +10,7 @@ from support.documents import DOCUMENTS, ROOT, examples
 
 import mmaproof
 
-LIBRARIES = {"mmaproof.torch", "mmaproof.triton"}
+LIBRARIES = {"mmaproof.torch", "mmaproof.torch.triton"}
 """What is public in another library's name."""
 PUBLIC_MODULES = {"mmaproof", *LIBRARIES}
 

@@ -11,7 +11,7 @@ import triton.language as tl  # noqa: E402
 
 import mmaproof  # noqa: E402
 from mmaproof.designs.errors import EmulationError, InputError  # noqa: E402
-from mmaproof.triton import emulating  # noqa: E402
+from mmaproof.torch.triton import emulating  # noqa: E402
 
 HOPPER, AMPERE = "hopper/wgmma.f32.f16.f16", "ampere/mma.m16n8k16.f32.f16.f16.f32"
 FP8 = "hopper/wgmma.f32.e4m3.e4m3"
@@ -310,7 +310,7 @@ def test_kernels_that_are_compiled_are_refused(monkeypatch):
 def test_blocks_of_three_dimensions_are_several_products():
     from types import SimpleNamespace
 
-    from mmaproof.triton.context import _checked, _Dots
+    from mmaproof.torch.triton.context import _checked, _Dots
 
     a, b = RNG.standard_normal((3, M, K)).astype(np.float16), RNG.standard_normal((3, K, N)).astype(np.float16)
     held = [

@@ -8,7 +8,7 @@ from typing import Any
 
 import jsonschema
 
-from mmaproof.pages.commands import commands
+from mmaproof.explain.pages.commands import commands
 from support.waiting import wait_until
 
 MAIN = [sys.executable, "-m", "mmaproof.cli.main"]

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import mmaproof
-from mmaproof.pages.markdown import Page, anchor, anchored, escaped, fenced, table
+from mmaproof.explain.pages.markdown import Page, anchor, anchored, escaped, fenced, table
 
 
 def pages() -> Iterator[Page]:

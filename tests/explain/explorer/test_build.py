@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from support.waiting import LONG
 
-import mmaproof.explorer
+import mmaproof.explain.explorer
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError
-from mmaproof.explorer.build import build, is_built, runtime_of, sources
+from mmaproof.explain.explorer.build import build, is_built, runtime_of, sources
 from mmaproof.smt.trace import evaluate
 
 SCRIPT = """
@@ -23,7 +23,7 @@ import json, sys
 for name in ("numpy", "pysmt", "rich", "typer", "ml_dtypes"):
     sys.modules[name] = None
 sys.path.insert(0, sys.argv[1])
-from mmaproof.explorer import session
+from mmaproof.explain.explorer import session
 asked = {"units": ["volta/f32.f16.f16.f32"], "a": "1 2", "b": "3 4", "c": "0.5"}
 print(json.loads(session.answer(json.dumps(asked)))["units"][0]["d"]["value"])
 """
@@ -53,8 +53,10 @@ def test_another_archive_of_pyodide_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_runtime_that_is_there_stays_and_sources_are_renewed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmaproof.explorer.build.archive_of_npm", lambda: pytest.fail("nothing is to be fetched"))
-    monkeypatch.setattr("mmaproof.explorer.build.runtime_of", lambda _: {"pyodide.mjs": b"x"})
+    monkeypatch.setattr(
+        "mmaproof.explain.explorer.build.archive_of_npm", lambda: pytest.fail("nothing is to be fetched")
+    )
+    monkeypatch.setattr("mmaproof.explain.explorer.build.runtime_of", lambda _: {"pyodide.mjs": b"x"})
     (tmp_path / "some.tgz").write_bytes(b"")
     build(tmp_path, tmp_path / "some.tgz")
     assert is_built(tmp_path)
@@ -73,7 +75,7 @@ def test_npm_that_is_missing_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_every_example_tells_its_units_apart() -> None:
-    examples = json.loads((files(mmaproof.explorer) / "data" / "examples.json").read_text(encoding="utf-8"))
+    examples = json.loads((files(mmaproof.explain.explorer) / "data" / "examples.json").read_text(encoding="utf-8"))
     assert len(examples) > 100
     for x in examples[::17]:
         first, second = map(find_design, x["units"])

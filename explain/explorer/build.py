@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
-import mmaproof.explorer as here
+import mmaproof.explain.explorer as here
 from mmaproof.designs.errors import InputError
 
 PYODIDE = "314.0.7"
@@ -34,7 +34,7 @@ RUNTIME = (
     "package.json",
 )
 """The files of the package that a page needs, and the one that names its version and licence."""
-PACKAGES = ("designs", "smt/algebra", "smt/semantics", "explain", "explorer")
+PACKAGES = ("designs", "smt/algebra", "smt/semantics", "explain")
 """The sub-packages that compute and draw one dot product."""
 MODULES = ("__init__.py", "smt/__init__.py", "smt/trace.py")
 PAGE = ("index.html", "explorer.js", "explorer.css")
@@ -149,5 +149,7 @@ def _members() -> Iterator[tuple[str, bytes]]:
     for package in PACKAGES:
         top = Path(str(files(f"mmaproof.{package.replace('/', '.')}")))
         for path in sorted(top.rglob("*")):
-            if path.is_file() and (path.suffix == ".py" or (path.suffix == ".toml" and package == "designs")):
-                yield f"{package}/{path.relative_to(top).as_posix()}", path.read_bytes()
+            name = f"{package}/{path.relative_to(top).as_posix()}"
+            wanted = path.suffix == ".py" or (path.suffix == ".toml" and package == "designs")
+            if wanted and path.is_file() and not name.startswith("explain/pages/"):
+                yield name, path.read_bytes()

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from mmaproof.pages import site
-from mmaproof.pages.markdown import Page
+from mmaproof.explain.pages import site
+from mmaproof.explain.pages.markdown import Page
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Kernels of Triton on a design or a plan: ``mmaproof.triton.emulating`` (docs/triton.md).
+"""Kernels of Triton on a design or a plan: ``mmaproof.torch.triton.emulating`` (docs/triton.md).
 
 Needs Triton and its interpreter: set ``TRITON_INTERPRET=1`` before Triton and PyTorch are imported.
 """
@@ -11,11 +11,11 @@ except ModuleNotFoundError as error:
     if error.name != "triton":
         raise
     raise ModuleNotFoundError(
-        "mmaproof.triton needs Triton, which is not installed: pip install triton torch", name="triton"
+        "mmaproof.torch.triton needs Triton, which is not installed: pip install triton torch", name="triton"
     ) from error
 
 from mmaproof.designs.errors import EmulationError
-from mmaproof.triton.context import emulating
+from mmaproof.torch.triton.context import emulating
 
 __all__ = ["EmulationError", "emulating"]
 

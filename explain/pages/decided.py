@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.design import Design, Level
 from mmaproof.designs.levels import levels_of, load_recorded
-from mmaproof.pages.markdown import Page, anchor, code, escaped, table
+from mmaproof.explain.pages.markdown import Page, anchor, code, escaped, table
 
 COLUMNS = {
     "silicon": (Level.RECORDED,),

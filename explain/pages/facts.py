@@ -1,6 +1,6 @@
 """What is known of the units of the catalogue: features of each, and pairs that no example of the explorer tells apart.
 
-``python -m mmaproof.pages.facts FILE`` writes it (``make site-data``). Answers of FILE are kept as long as the
+``python -m mmaproof.explain.pages.facts FILE`` writes it (``make site-data``). Answers of FILE are kept as long as the
 arithmetic of their units stays as it was, and what was never asked is asked. ``--again`` also asks what is unknown once
 more: whether 15 s are enough depends on the machine and on what else it does. All of it takes hours, the run after a
 change of the catalogue minutes. An interrupted run goes on where it was.
@@ -86,12 +86,12 @@ def _lines(records: Sequence[Mapping[str, Any]]) -> str:
 
 def load_facts() -> Facts:
     """Return the facts of the project's data file."""
-    return Facts.parse((files("mmaproof.pages") / "data" / "units.json").read_text(encoding="utf-8"))
+    return Facts.parse((files("mmaproof.explain.pages") / "data" / "units.json").read_text(encoding="utf-8"))
 
 
 def load_examples() -> list[dict[str, Any]]:
     """Return the examples of the explorer: operands that tell two units apart, for most pairs that differ."""
-    text = (files("mmaproof.explorer") / "data" / "examples.json").read_text(encoding="utf-8")
+    text = (files("mmaproof.explain.explorer") / "data" / "examples.json").read_text(encoding="utf-8")
     return list(json.loads(text))
 
 

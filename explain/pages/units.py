@@ -15,9 +15,9 @@ from mmaproof.designs.levels import levels_of
 from mmaproof.designs.parameters import complete_settings, format_settings
 from mmaproof.designs.profiles import load_disputes
 from mmaproof.designs.signature import Signature
+from mmaproof.explain.pages.facts import SECONDS_OF_A_FEATURE, Facts, load_examples, load_facts, units
+from mmaproof.explain.pages.markdown import Page, anchor, code, escaped, fenced, slug, table
 from mmaproof.explain.values import pattern_value
-from mmaproof.pages.facts import SECONDS_OF_A_FEATURE, Facts, load_examples, load_facts, units
-from mmaproof.pages.markdown import Page, anchor, code, escaped, fenced, slug, table
 from mmaproof.properties.library import PROPERTIES
 from mmaproof.smt.trace import evaluate
 

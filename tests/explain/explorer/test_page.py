@@ -19,7 +19,7 @@ from mmaproof.cli.main import main
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError
-from mmaproof.explorer.build import archive_of_npm, build
+from mmaproof.explain.explorer.build import archive_of_npm, build
 
 pytestmark = pytest.mark.middle
 

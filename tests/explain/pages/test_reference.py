@@ -9,11 +9,11 @@ from mmaproof.cli import output
 from mmaproof.designs.formats import FORMATS
 from mmaproof.designs.parameters import DEFINITIONS
 from mmaproof.designs.readings import ZeroC
+from mmaproof.explain.pages import commands, definitions, python
+from mmaproof.explain.pages.markdown import Page, escaped, fenced, slug, table
 from mmaproof.gemm.programs import KEYS
 from mmaproof.gemm.programs.algorithms import ALGORITHMS
 from mmaproof.gemm.programs.spelling import load_presets
-from mmaproof.pages import commands, definitions, python
-from mmaproof.pages.markdown import Page, escaped, fenced, slug, table
 from mmaproof.properties.library import PROPERTIES
 
 

@@ -1,4 +1,4 @@
-"""Writes the site as plain files: ``python -m mmaproof.pages.site [REPOSITORY]`` (a part of ``make site``).
+"""Writes the site as plain files: ``python -m mmaproof.explain.pages.site [REPOSITORY]`` (a part of ``make site``).
 
 ``build/mkdocs.yml`` and ``build/docs`` hold all pages and the whole navigation, so that a generator needs nothing but
 these: MkDocs now, and another one that reads the same files (ProperDocs, Zensical) once Material for MkDocs is no
@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-from mmaproof.pages import commands, decided, definitions, python, units
-from mmaproof.pages.markdown import Page
+from mmaproof.explain.pages import commands, decided, definitions, python, units
+from mmaproof.explain.pages.markdown import Page
 
 
 def pages() -> Iterator[Page]:

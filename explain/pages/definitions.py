@@ -16,10 +16,10 @@ from mmaproof.designs.levels import levels_of
 from mmaproof.designs.parameters import DEFINITIONS, format_parameter
 from mmaproof.designs.profiles import load_disputes
 from mmaproof.designs.steps.record import LETTERS, Definition
+from mmaproof.explain.pages.markdown import Page, anchor, anchored, code, escaped, table
 from mmaproof.gemm.programs import KEYS
 from mmaproof.gemm.programs.algorithms import ALGORITHMS
 from mmaproof.gemm.programs.spelling import load_presets, load_selections
-from mmaproof.pages.markdown import Page, anchor, anchored, code, escaped, table
 from mmaproof.properties.library import PROPERTIES
 from mmaproof.properties.property import Property
 

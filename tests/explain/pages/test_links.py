@@ -2,7 +2,7 @@
 
 import pytest
 
-from mmaproof.pages.links import check, main
+from mmaproof.explain.pages.links import check, main
 
 GOOD = '<h1 id="top">x</h1><a href="other.html#here">y</a><a href="#top">z</a><a href="https://example.org/">e</a>'
 

@@ -2,7 +2,7 @@
 
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.levels import Level, levels_of
-from mmaproof.pages.decided import COLUMNS, pages, parameters, rows_of_the_catalogue
+from mmaproof.explain.pages.decided import COLUMNS, pages, parameters, rows_of_the_catalogue
 
 
 def test_every_row_of_the_catalogue_is_there_once():

@@ -305,7 +305,7 @@ async function start() {
   at("status").textContent = "Reading the catalogue ...";
   pyodide.unpackArchive(await archive, "zip", { extractDir: "/explorer" });
   pyodide.runPython("import sys; sys.path.insert(0, '/explorer')");
-  session = pyodide.pyimport("mmaproof.explorer.session");
+  session = pyodide.pyimport("mmaproof.explain.explorer.session");
   document.head.append(element("style", { textContent: session.style() }));
   const listed = JSON.parse(session.units());
   architectures = new Map(listed.map((x) => [x.name, `${x.title} ${x.products.join(" ")}`]));

@@ -15,7 +15,7 @@ from mmaproof.cli import output
 from mmaproof.cli.application import application
 from mmaproof.explain.answers.answer import schema_of
 from mmaproof.explain.answers.commands import ANSWERS
-from mmaproof.pages.markdown import Page, code, escaped, fenced, slug, table
+from mmaproof.explain.pages.markdown import Page, code, escaped, fenced, slug, table
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class Described:
 @cache
 def recorded_answers() -> dict[str, dict[str, Any]]:
     """Return what is recorded of each command: ``calls`` (``slow: `` stands before long ones), and an ``answer``."""
-    text = (files("mmaproof.pages") / "data" / "answers.json").read_text(encoding="utf-8")
+    text = (files("mmaproof.explain.pages") / "data" / "answers.json").read_text(encoding="utf-8")
     return dict(json.loads(text))
 
 
