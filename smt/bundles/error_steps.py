@@ -24,6 +24,7 @@ from mmaproof.smt.bundles.exact_sum_steps import Apart, ExactSumSteps
 from mmaproof.smt.bundles.leaves import Leaves
 from mmaproof.smt.bundles.term_facts import (
     prove_largest_exponent,
+    prove_total,
     prove_where_not_zero,
     whole_and_rest,
     within,
@@ -71,6 +72,7 @@ class ErrorSteps:
         if self._low < 1:
             raise NotComposedError("an error of terms of which nothing is lost")
         self._exponents()
+        prove_total(self._laws, algebra, self._added_up(algebra, total.aligned), total)
         self._aligned_at_e()
         terms = zip(total.terms, total.path.cuts, strict=True)
         self._sum = replace(total, e_max=self._e, aligned=tuple(align(algebra, t, self._e, cut) for t, cut in terms))
