@@ -190,7 +190,7 @@ def print_properties(chosen: Sequence[Property]) -> None:
     for heading, width in (("name", name), ("statement", rest * 3 // 5), ("source", rest - rest * 3 // 5)):
         table.add_column(heading, width=width)
     for p in chosen:
-        table.add_row(*map(Text, (p.name, p.claimed(), p.source)))
+        table.add_row(*map(Text, (p.name, p.statement, p.source)))
     say_table(table, name + 4 + rest)
 
 

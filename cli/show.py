@@ -203,7 +203,7 @@ def property_of(asked: Property) -> PropertyAnswer:
 
     specimen = find_design(asked.specimen)
     names = {"specimen": specimen.name, "mutant": asked.mutant(specimen).name}
-    return PropertyAnswer.taken(asked, statement=asked.claimed(), **names)
+    return PropertyAnswer.taken(asked, **names)
 
 
 def print_property(asked: Property) -> None:

@@ -16,7 +16,7 @@ from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.question import Question
-from mmaproof.properties.run_question import ANY, Run, RunQuestion, Scope
+from mmaproof.properties.run_question import Run, RunQuestion, Scope
 from mmaproof.smt.proving.kernel import Theorem, is_theorem
 from mmaproof.smt.solving.verdict import Model, Status, Verdict
 
@@ -131,9 +131,8 @@ class Property(ABC):
     feature: ClassVar[str]
     """a few words for the row of a table"""
     statement: ClassVar[str]
-    """what is claimed, in mathematics; it is for all operands of one step unless stated otherwise"""
-    extension: ClassVar[str] = ""
-    """what follows by induction from the statement about all operands, and not where preconditions restrict them"""
+    """what is claimed, in mathematics, and no more than the questions ask; it is for all operands of one step unless
+    stated otherwise"""
     witness: ClassVar[str]
     """what the operands of a violation show"""
     limit: ClassVar[str | None] = None
@@ -150,15 +149,6 @@ class Property(ABC):
         if design.d_format.is_integer:
             return INTEGER
         return None if design.guarantees(*self.rests_on) else UNSTATED
-
-    def extends(self, design: Design, scope: Scope) -> bool:
-        """Return whether the extension follows from the verdict. By default it does without preconditions."""
-        return not scope.where
-
-    def claimed(self, design: Design | None = None, scope: Scope = ANY) -> str:
-        """Return the statement, with its extension where that follows: of ``design``, or in general without one."""
-        extended = design is None or self.extends(design, scope)
-        return f"{self.statement}{self.extension}" if extended else self.statement
 
     def shown_by(self, status: Status) -> str:
         """Return what the operands of a verdict with this status show."""

@@ -121,7 +121,7 @@ class Check:
     @property
     def claimed(self) -> str:
         """What the verdict is about, in mathematics."""
-        return self.asked.claimed(self.design, self.scope)
+        return self.asked.statement
 
     def __repr__(self) -> str:
         return f"<{self.verdict}: {self.asked.name} on {self.design.name}, k = {self.k}>"

@@ -65,7 +65,7 @@ class Feature:
 
     def _repr_html_(self) -> str:
         value = "" if self.value is None else f"{self.asked.feature}: {self.value}"
-        lines = [f"{self.verdict}: {self.asked.name} on {self.design.name}", self.asked.claimed(self.design), value]
+        lines = [f"{self.verdict}: {self.asked.name} on {self.design.name}", self.asked.statement, value]
         return answer_html([*lines, self.reason or ""], pictures_of_runs(self.runs))
 
     @property

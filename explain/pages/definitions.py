@@ -115,7 +115,7 @@ def _properties() -> str:
         ),
     ]
     for p in PROPERTIES.values():
-        parts += [anchored(2, p.name, anchor(p.name)), _sentence(p.claimed()), "", table(("", ""), _property_rows(p))]
+        parts += [anchored(2, p.name, anchor(p.name)), _sentence(p.statement), "", table(("", ""), _property_rows(p))]
     return "\n".join(parts)
 
 

@@ -153,8 +153,9 @@ class MonotoneInC(SimpleProperty):
 
     name = "monotone-in-c"
     feature = "d does not fall where c rises"
-    statement = "d(a, b, c) <= d(a, b, c') for finite operands, c' the next number above c, finite, by value"
-    extension = "; so for every c' >= c, where no d between is NaN"
+    statement = (
+        "d(a, b, c) <= d(a, b, c') by value for finite operands, c' the next number above c, finite, neither d NaN"
+    )
     witness = "two neighbouring c, the larger of which gives the smaller d"
     source = "Fasi et al. 2021, Monotonicity of dot product"
     specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"
@@ -181,9 +182,9 @@ class MonotoneInA(SimpleProperty):
     name = "monotone-in-a"
     feature = "d does not fall where a[0] rises, b[0] > 0"
     statement = (
-        "d(a, b, c) <= d(a', b, c) for finite operands, b[0] > 0, a' with the next number above a[0], finite, by value"
+        "d(a, b, c) <= d(a', b, c) by value for finite operands, b[0] > 0, a' with the next number above a[0], finite, "
+        "neither d NaN"
     )
-    extension = "; so for every larger a[0], where no d between is NaN"
     witness = "two neighbouring elements of a, the larger of which gives the smaller d"
     source = "Fasi et al. 2021, Monotonicity of dot product"
     specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"

@@ -56,7 +56,10 @@ class OrderIndependence(SimpleProperty):
 
     name = "order-independent"
     feature = "order of the products in a step does not matter"
-    statement = "d(a[s], b[s], c) = d(a, b, c) for every permutation s of the products of one step"
+    statement = (
+        "d(a[s], b[s], c) = d(a, b, c) for generators s of all orders of the products of one step: an exchange of the "
+        "first two, and a shift by one (within and of runs that share a scale)"
+    )
     witness = "the same products in two orders, with different results"
     source = "Valpey et al. 2025, property 3; Fasi et al. 2021, Accuracy of the dot products"
     specimen = "volta/mma.m8n8k4.f32.f16.f16.f32@L=2"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mmaproof.designs.arithmetic import repeats_one_step
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.properties.property import INTEGER, SimpleProperty
@@ -30,16 +29,11 @@ class _LowBitsZero(RunQuestion):
 
 
 class LowBitsZero(SimpleProperty):
-    """The low ten bits of an fp32 result are zero.
-
-    The question is about one step, or about a given length. Every d of a chain is the d of its last step. What is shown
-    of a step for every c holds after any number of steps, if all of them are one step (``steps_of_chain``).
-    """
+    """The low ten bits of an fp32 result are zero. The question is about one step, or about a given length."""
 
     name = "low-bits-zero"
     feature = "the low ten bits of d are zero"
     statement = "the ten lowest bits of d are zero, for all operands whose d is not NaN"
-    extension = "; also after any chain of steps"
     witness = "operands whose d uses one of its ten lowest bits"
     source = "blog on accumulator precision, Triton probe; Xie et al. 2026, section 6.2.3"
     specimen = "hopper/wgmma.m64n8k32.f32.e4m3.e4m3"
@@ -55,10 +49,6 @@ class LowBitsZero(SimpleProperty):
         if design.adds_c_last:
             raise DesignError(f"{design.name}: its last addition rounds to all bits of fp32, whatever rho does before")
         return design.change(rho="rz-fp32" if design.step.rho == "rz-e8m13" else "rz-e8m13")
-
-    def extends(self, design: Design, scope: Scope) -> bool:
-        """Return whether one step was asked about, with every c that a step of a chain reads."""
-        return super().extends(design, scope) and scope.k is None and repeats_one_step(design, 2 * design.k)
 
     def question(self, design: Design, scope: Scope) -> RunQuestion:
         """Return the question about d."""

@@ -99,7 +99,6 @@ class Scaling(SimpleProperty):
         "d(2a, b, 2c) = 2 d(a, b, c) for normal operands where twice every a_k and c is normal too, "
         "|d| >= 2^(e_min + 1) and 2d finite"
     )
-    extension = "; repeated, for any power of two inside the range"
     witness = (
         "operands, and the same with a and c doubled, whose result is not doubled: something in the unit does not move "
         "with the exponents (a floor, a product that underflows)"

@@ -18,12 +18,13 @@ from dataclasses import replace
 
 from pysmt.fnode import FNode
 
-from mmaproof.smt.algebra.protocol import Truth, Word
+from mmaproof.smt.algebra.protocol import Truth, Word, ite
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.exact_sum_steps import Apart, ExactSumSteps
 from mmaproof.smt.bundles.leaves import Leaves
 from mmaproof.smt.bundles.term_facts import (
     prove_largest_exponent,
+    prove_total,
     prove_where_not_zero,
     whole_and_rest,
     within,
@@ -38,6 +39,7 @@ from mmaproof.smt.semantics.unpack import Unpacked, unpack
 
 _Word = Word[FNode]
 _Truth = Truth[FNode]
+_Part = _Word | _Truth
 _AN_ULP = "d is at most one ulp from the register"
 
 
@@ -70,6 +72,7 @@ class ErrorSteps:
         if self._low < 1:
             raise NotComposedError("an error of terms of which nothing is lost")
         self._exponents()
+        prove_total(self._laws, algebra, self._added_up(algebra, total.aligned), total)
         self._aligned_at_e()
         terms = zip(total.terms, total.path.cuts, strict=True)
         self._sum = replace(total, e_max=self._e, aligned=tuple(align(algebra, t, self._e, cut) for t, cut in terms))
@@ -160,21 +163,30 @@ class ErrorSteps:
         precision = self._sides.rho.fraction_bits
         cases = range(-precision, self._sum.largest.bit_length() - precision + 1)
         returned = self._sides.returned(algebra, d, self._e)
-        near = returned.fits & self._near(total, returned)
-        leaves = Leaves(algebra)
-        infinite, nan, is_near, zero = map(leaves.truth, (d.infinite, d.nan, near, total.is_value(0)))
-        known = [~zero | is_near]
-        found = [zero]
+        near, moved = self._near(total, returned), self._moved(d, self._e)
         self._zero()
         self._bounded_places(cases)
+        self._moved_by(cases)
+        leaves = Leaves(algebra)
+        infinite, nan, zero = map(leaves.truth, (d.infinite, d.nan, total.is_value(0)))
+        fits, is_near = leaves.truth(returned.fits), leaves.truth(near)
+        known = [~zero | (fits & is_near)]
+        found = [zero]
         for case in cases:
             self._rounded(case)
-            self._placed(case, d)
-            at, rounded = (leaves.truth(x) for x in (places == case, self._is_rounded(case, d, total)))
-            known += [algebra.any_of([infinite, nan, ~at | rounded]), ~at | ~rounded | is_near]
+            there, is_rounded = moved == self._moved_where(case), self._is_rounded(case, d, total)
+            parts = [moved, total, d.negative, d.significand]
+            claim = algebra.any_of([~there, ~is_rounded, near])
+            Leaves(algebra).parts(*parts).use_of(self._laws, claim, (), _AN_ULP)
+            at, by, rounded = (leaves.truth(x) for x in (places == case, there, is_rounded))
+            known += [
+                algebra.any_of([infinite, nan, ~at | rounded]),
+                ~at | (fits & by),
+                algebra.any_of([~by, ~rounded, is_near]),
+            ]
             found.append(at)
         known.append(algebra.any_of([infinite, nan, *found]))
-        leaves.use(self._laws, algebra.any_of([infinite, nan, is_near]), known, _AN_ULP)
+        leaves.use(self._laws, algebra.any_of([infinite, nan, fits & is_near]), known, _AN_ULP)
 
     def _result(self, total: _Word, e: _Word) -> Unpacked[FNode, FNode]:
         """Return the sum converted at e, taken apart, with words in the place of the register and of e."""
@@ -190,6 +202,26 @@ class ErrorSteps:
     def _places(self, d: Unpacked[FNode, FNode], e: _Word) -> _Word:
         """Return how many places the last bit of d, as precise as rho, lies above that of the register."""
         return d.exponent - e + (self._sum.fraction_bits - self._sides.rho.fraction_bits)
+
+    def _moved(self, d: Unpacked[FNode, FNode], e: _Word) -> _Word:
+        """Return by how many places the words of d and of its ulp are moved down in units of the claim."""
+        lowered = d.exponent - self._sides.above
+        apart = e - ite(lowered <= e, lowered, e)
+        return apart.narrow_to_unsigned(apart.width - 1)
+
+    def _moved_where(self, places: int) -> int:
+        """Return the same where the last bit of d lies N places above that of the register."""
+        return self._sides.above + self._sum.fraction_bits - self._sides.rho.fraction_bits - places
+
+    def _moved_by(self, cases: range) -> None:
+        """Prove by how many places d is moved down in each case."""
+        algebra, leaves = self._algebra, Leaves(self._algebra)
+        d = self._result(self._sum.total, self._e)
+        e, x = leaves.word(self._e), replace(d, exponent=leaves.word(d.exponent))
+        known = [e >= self._sides.rho.target.e_min, e <= self._highest]
+        places, moved, fits = self._places(x, e), self._moved(x, e), self._sides.returned(algebra, x, e).fits
+        claim = algebra.all_of([~(places == n) | (fits & (moved == self._moved_where(n))) for n in cases])
+        leaves.use(self._laws, claim, known, "how far d is moved")
 
     def _is_rounded(self, places: int, d: Unpacked[FNode, FNode], total: _Word) -> _Truth:
         """Return whether d is the register, or at most one ulp away from it where its last bit lies higher."""
@@ -234,35 +266,6 @@ class ErrorSteps:
         claim = self._algebra.any_of([d.infinite, d.nan, ~there | self._is_rounded(places, d, s)])
         leaves.use(self._laws, claim, known, "d is the register, rounded")
 
-    def _placed(self, places: int, d: Unpacked[FNode, FNode]) -> None:
-        """Prove the same of the words that the claim is about."""
-        leaves = Leaves(self._algebra)
-        negative, exponent, significand = leaves.truth(d.negative), leaves.word(d.exponent), leaves.word(d.significand)
-        x = replace(d, negative=negative, exponent=exponent, significand=significand)
-        e = leaves.word(self._e)
-        known = [e >= self._sides.rho.target.e_min, e <= self._highest]
-        returned, elsewhere = self._sides.returned(self._algebra, x, e), ~(self._places(x, e) == places)
-        for fact in (returned.fits, *self._are_placed(places, x, returned)):
-            leaves.use(self._laws, elsewhere | fact, known, "d and its ulp in units of the claim")
-        leaves = Leaves(self._algebra)
-        x = replace(d, negative=leaves.truth(d.negative), significand=leaves.word(d.significand))
-        whole = self._sides.returned(self._algebra, d, self._e)
-        returned = Returned(leaves.truth(whole.fits), leaves.word(whole.value), leaves.word(whole.ulp))
-        there, s = leaves.truth(self._places(d, self._e) == places), leaves.word(self._sum.total)
-        known = [~there | fact for fact in (returned.fits, *self._are_placed(places, x, returned))]
-        near = returned.fits & self._near(s, returned)
-        leaves.use(self._laws, ~there | ~self._is_rounded(places, x, s) | near, known, _AN_ULP)
-
-    def _are_placed(
-        self, places: int, d: Unpacked[FNode, FNode], returned: Returned[FNode, FNode]
-    ) -> tuple[_Truth, _Truth]:
-        """Return what d and its ulp are in units of the claim."""
-        algebra, rho = self._algebra, self._sides.rho
-        last = self._low + places
-        significand = d.significand.negated_where(d.negative) << (last - (rho.target.fraction_bits - rho.fraction_bits))
-        ulp = algebra.unsigned(1 << (last - self._sides.half), last + 1)
-        return returned.value == significand, returned.ulp == ulp
-
     def _near(self, register: _Word, returned: Returned[FNode, FNode]) -> _Truth:
         value, rest = whole_and_rest(returned.value, self._low)
         ulp, rest_of_ulp = whole_and_rest(returned.ulp, self._low)
@@ -278,22 +281,60 @@ class ErrorSteps:
         bound = sides.bound_of_terms(algebra, top, sides.exponent(algebra, top))
         units = algebra.unsigned(sides.units << self._low, bound.width)
         leaves.use(self._laws, (top < least) | (bound == units), (), why)
-        d = unpack(algebra, sides.rho.target, self._signals.d)
-        leaves = Leaves(algebra)
-        own = Returned(leaves.truth(returned.fits), leaves.word(returned.value), leaves.word(returned.ulp))
-        s, q = leaves.word(self._sum.total), Apart(leaves.word(apart.exact), leaves.word(apart.units))
-        b, at = leaves.word(sides.bound_of_terms(algebra, e_max, self._e)), leaves.truth(e_max < least)
-        infinite, nan = leaves.truth(d.infinite), leaves.truth(d.nan)
-        nothing = own.value.is_value(0) & ~own.ulp.is_value(0)
-        known = [
-            algebra.any_of([infinite, nan, own.fits & self._near(s, own)]),
-            *sums.facts(s, q),
-            within(s, self._sum.largest),
-            at | (b == units),
-            ~at | s.is_value(0),
-            ~at | q.exact.is_value(0),
-            ~s.is_value(0) | nothing,
+        d, b = unpack(algebra, sides.rho.target, self._signals.d), sides.bound_of_terms(algebra, e_max, self._e)
+        near, close = self._near(self._sum.total, returned), self._close(returned, apart)
+        wholes = [whole_and_rest(x, self._low) for x in (returned.value, returned.ulp, apart.exact)]
+        parts: list[_Part] = [self._sum.total, apart.units, *(x for pair in wholes for x in pair)]
+        facts, why = (
+            [*sums.facts(self._sum.total, apart), within(self._sum.total, self._sum.largest)],
+            "the error is within its bound",
+        )
+        Leaves(algebra).parts(*parts).use_of(self._laws, ~near | close, facts, why)
+        error, both = sides.sides(returned, apart.exact, b)
+        fits, less, as_wide = returned.fits, error < both, b == units
+        nothing = returned.value.is_value(0) & ~returned.ulp.is_value(0)
+        same = nothing & apart.exact.is_value(0)
+        parts = [returned.value, returned.ulp, apart.exact, b]
+        for known in (as_wide & close, same):
+            Leaves(algebra).parts(*parts).use_of(self._laws, ~known | less, (), why)
+        low, zero, exact_zero = e_max < least, self._sum.total.is_value(0), apart.exact.is_value(0)
+        facts = [
+            algebra.any_of([d.infinite, d.nan, fits & near]),
+            ~near | close,
+            ~(as_wide & close) | less,
+            ~same | less,
+            low | as_wide,
+            ~low | zero,
+            ~low | exact_zero,
+            ~zero | nothing,
         ]
-        error, both = sides.sides(own, q.exact, b)
-        claim = algebra.any_of([infinite, nan, own.fits & (error < both)])
-        leaves.use(self._laws, claim, known, "the error is within its bound")
+        parts = [
+            d.infinite,
+            d.nan,
+            fits,
+            near,
+            close,
+            less,
+            as_wide,
+            low,
+            zero,
+            exact_zero,
+            returned.value.is_value(0),
+            returned.ulp.is_value(0),
+        ]
+        claim = algebra.any_of([d.infinite, d.nan, fits & less])
+        Leaves(algebra).parts(*parts).use_of(self._laws, claim, facts, why)
+
+    def _close(self, returned: Returned[FNode, FNode], apart: Apart) -> _Truth:
+        """Return whether d has no rest, and how many whole units it is from the exact sum: as few as the bound has."""
+        (value, rest), (ulp, rest_of_ulp), (exact, of_exact) = (
+            whole_and_rest(x, self._low) for x in (returned.value, returned.ulp, apart.exact)
+        )
+        apart_by, units = value - exact, self._sides.units
+
+        def less(most: _Word) -> _Truth:
+            bound = (most + units).as_signed()
+            return (apart_by > -bound) & (apart_by <= bound) & ((apart_by < bound) | of_exact)
+
+        none = self._algebra.unsigned(0, 1)
+        return ~rest & (less(none) | (~rest_of_ulp & less(ulp)))

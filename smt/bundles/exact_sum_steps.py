@@ -19,8 +19,7 @@ from pysmt.fnode import FNode
 from mmaproof.smt.algebra.protocol import Truth, Word, ite
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.leaves import Leaves
-from mmaproof.smt.bundles.term_facts import at_most, prove_largest, whole_and_rest, with_sign, within
-from mmaproof.smt.proving.kernel import NotComposedError
+from mmaproof.smt.bundles.term_facts import at_most, prove_largest, prove_total, whole_and_rest, with_sign, within
 from mmaproof.smt.proving.laws_in_use import LawsInUse
 from mmaproof.smt.semantics.align import align
 from mmaproof.smt.semantics.fused_sum import FusedSum
@@ -153,8 +152,7 @@ class ExactSumSteps:
             most += bound
             register, sums, apart = algebra.modular_sum([register, x], total.width), after, now
             held = self._sum_of(held, x)
-        if not self._laws.kernel.same(register.data, total.data):
-            raise NotComposedError("the sum is added in another way")
+        prove_total(self._laws, algebra, register, self._sum)
         return sums, apart
 
     def _first(self, aligned: _Word, exact: _Word) -> None:

@@ -14,7 +14,7 @@ one term v is another one, v', and the others are the same. With e and e' the la
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from pysmt.fnode import FNode
 
@@ -72,11 +72,10 @@ class OrderSteps:
             raise NotComposedError("an order that holds only because the conversion does not see the last bit")
         if any(cut.fraction_bits != x.fraction_bits for x in self._sums for cut in x.path.cuts):
             raise NotComposedError("an order of terms that are cut in different places")
-        added = [self._algebra.modular_sum(x.aligned, x.total.width) for x in self._sums]
-        if not all(self._laws.kernel.same(x.data, t.total.data) for x, t in zip(added, self._sums, strict=True)):
-            raise NotComposedError("a sum is added in another way")
         self._place = self._changed()
-        self._terms = OrderedTerms(self._algebra, self._laws, self._sums, self._place, (rises, self._makes_up(large)))
+        losing = self._losing()
+        lemmas = (rises, self._makes_up(large, losing))
+        self._terms = OrderedTerms(self._algebra, self._laws, self._sums, self._place, losing, lemmas)
 
     def _changed(self) -> int:
         """Return the place of the term that rises."""
@@ -89,16 +88,19 @@ class OrderSteps:
             raise NotComposedError(f"{len(found)} terms rise, where one is expected")
         return found[0]
 
-    def _makes_up(self, large: LargeStep) -> LargeStep:
-        """Return the same of all other terms, given or not, whatever their exponents are.
+    def _losing(self) -> list[int]:
+        """Return the places of the other terms that may lose something: a step is filled up with zeros."""
+        zeros = [t.significand.is_value(0).data.simplify().is_true() for t in self._sums[0].terms]
+        return [i for i, zero in enumerate(zeros) if not zero and i != self._place]
 
-        It says more than ``large`` only where a step is filled up with zeros, or c rises beside products that lie above
-        it. ``OrderedTerms`` lets each term lose as much in every case.
+    def _makes_up(self, large: LargeStep, losing: Sequence[int]) -> LargeStep:
+        """Return the same of these terms, whatever their exponents are.
+
+        It says more than ``large`` only where c rises beside products that lie above it. ``OrderedTerms`` lets each
+        term lose as much in every case.
         """
         path = self._sums[0].path
-        others = list(path.cuts)
-        own = others.pop(self._place)
-        return LargeStep(large.changed, own, others, path.floor)
+        return LargeStep(large.changed, path.cuts[self._place], [path.cuts[i] for i in losing], path.floor)
 
     def prove(self, target: Format, claim: Callable[[Word[FNode], Word[FNode]], Truth[FNode]]) -> None:
         """Add the steps. ``claim`` is what the question says of both results, numbers of ``target``."""

@@ -17,7 +17,7 @@ from mmaproof.smt.bundles.leaves import Leaves
 from mmaproof.smt.bundles.moved_sums import is_sum, limited, prove_moved_sum
 from mmaproof.smt.bundles.order_cases import CASES, MORE_BITS, Case
 from mmaproof.smt.bundles.order_terms import OrderedTerms
-from mmaproof.smt.bundles.term_facts import prove_bound_of_sum, prove_first_bound, within
+from mmaproof.smt.bundles.term_facts import prove_bound_of_sum, prove_first_bound, prove_total, within
 from mmaproof.smt.proving.laws_in_use import LawsInUse
 from mmaproof.smt.semantics.fused_sum import FusedSum
 
@@ -60,6 +60,8 @@ class OrderedSums:
                 limits[case] = self._one_more(case, sums, words, limits[case], self._terms.limits(case, i, bounds[i]))
             sums = [self._algebra.modular_sum(pair, width) for pair in zip(sums, words, strict=True)]
             most = [x + y for x, y in zip(most, bounds[i], strict=True)]
+        for register, total in zip(sums, self._sums, strict=True):
+            prove_total(self._laws, self._algebra, register, total)
         for case in CASES:
             self._at_most(case, limits[case])
 

@@ -34,8 +34,8 @@ _STAYS = "a term that stays loses at most a unit"
 class OrderedTerms:
     """Proves the surplus of each term. Raises NotComposedError.
 
-    ``place`` is that of the term that rises. Known to hold are what ``facts`` and ``moves`` return of it, and
-    ``bounds``, those of each aligned term.
+    ``place`` is that of the term that rises, and ``losing`` are those of terms that may lose something. Known to hold
+    are what ``facts`` and ``moves`` return of it, and ``bounds``, those of each aligned term.
     """
 
     def __init__(
@@ -44,9 +44,11 @@ class OrderedTerms:
         laws: LawsInUse,
         sums: tuple[FusedSum[FNode, FNode], FusedSum[FNode, FNode]],
         place: int,
+        losing: Sequence[int],
         lemmas: tuple[TermRises, LargeStep],
     ) -> None:
         self._algebra, self._laws, self._sums, self._place, self._lemmas = algebra, laws, sums, place, lemmas
+        self._losing = losing
         self._width = sums[0].total.width + MORE_BITS
 
     def facts(self, v: _Term, above: _Term) -> list[_Truth]:
@@ -63,7 +65,7 @@ class OrderedTerms:
         """Return the least and the largest surplus of a term in a case."""
         least = 0
         if case.apart:
-            least = len(self._sums[0].terms) - 1 if i == self._place else -1
+            least = len(self._losing) if i == self._place else -int(i in self._losing)
         return least, 2 * sum(bounds) if case.apart or i == self._place else 0
 
     def prove_absent(self) -> None:
@@ -77,7 +79,9 @@ class OrderedTerms:
     def prove(self, case: Case, i: int, bounds: Sequence[int]) -> None:
         """Add the steps for a term in a case."""
         truncates = self._sums[0].path.cuts[i].truncates
-        if i != self._place:
+        if i not in (*self._losing, self._place):
+            self._nothing(case, i, bounds)
+        elif i != self._place:
             (self._moved if truncates else self._stays)(case, i, bounds)
         elif case.apart or not truncates:
             self._rises(case, bounds)
@@ -91,6 +95,19 @@ class OrderedTerms:
         x, y = words
         surplus = case.surplus(x, y, case.places(*e_max), self._width)
         return ~case.at(*e_max) | limited(surplus, *self.limits(case, i, bounds))
+
+    def _nothing(self, case: Case, i: int, bounds: Sequence[int]) -> None:
+        """Prove the surplus of a term that is zero, whatever the operands are."""
+        term, cut, why = self._sums[0].terms[i], self._sums[0].path.cuts[i], "a term that is zero loses nothing"
+        self._laws.claim(term.significand.is_value(0).data, (), {}, why)
+        exponents, words = [x.e_max for x in self._sums], [x.aligned[i] for x in self._sums]
+        for e in exponents:
+            leaves = Leaves(self._algebra)
+            own, top = leaves.term(term), leaves.word(e)
+            leaves.use(self._laws, align(self._algebra, own, top, cut).is_value(0), [own.significand.is_value(0)], why)
+        parts: list[_Part] = [case.at(*exponents), *words, case.places(*exponents)]
+        claim = self._in_case(case, i, bounds, words, exponents)
+        Leaves(self._algebra).parts(*parts).use_of(self._laws, claim, [w.is_value(0) for w in words], why)
 
     def _stays(self, case: Case, i: int, bounds: Sequence[int]) -> None:
         leaves, term, cut = Leaves(self._algebra), self._sums[0].terms[i], self._sums[0].path.cuts[i]

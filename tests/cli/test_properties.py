@@ -29,7 +29,7 @@ def test_the_table_fits_and_loses_nothing(run, monkeypatch, width):
     assert max(map(len, lines)) <= width
     # a column is read down: the statement starts where its heading does
     start, end = lines[0].index("statement"), lines[0].index("source")
-    assert words("".join(x[start:end] for x in lines[1:])) == words("".join(p.claimed() for p in PROPERTIES.values()))
+    assert words("".join(x[start:end] for x in lines[1:])) == words("".join(p.statement for p in PROPERTIES.values()))
     assert words("".join(x[end:] for x in lines[1:])) == words("".join(p.source for p in PROPERTIES.values()))
     assert [x.split()[0] for x in lines[1:] if x[:start].strip()] == list(PROPERTIES)
 

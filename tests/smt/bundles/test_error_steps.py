@@ -43,6 +43,7 @@ def composed(length=2, *, units=None, **settings):
     [
         (1, {}),
         (2, {}),
+        (2, {"adder": "carry-save"}),
         (2, {"rho": "rz-fp16"}),
         (2, {"fraction_bits": 1, "rho": "rz-fp16"}),
         # a zero reads an exponent below those of d: e_max may be there
