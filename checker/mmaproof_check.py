@@ -707,7 +707,6 @@ def check(bundle, outside):
                 apply(known, lemmas[name], given, definitions.named, name)
             case _:
                 raise NotABundle("composition.json: each of its steps is a lemma and what it is used with")
-    require(bundle.unread == set(), "a file of the folder is not part of the proof")
     print(f"composition.json: {len(steps)} steps")
     require(known.same(terms.true, terms.false), "composition.json: the steps do not contradict counterexamples")
 
@@ -920,7 +919,7 @@ class Derivation:
         self._operands()
         require(isinstance(found.get("lemmas"), dict), "derivation.json: lemmas are an object", NotABundle)
         for name, lemma in found["lemmas"].items():
-            require(re.fullmatch("[0-9]{4,8}", name, re.ASCII), f"{name[:20]!r} is no number of a lemma", NotABundle)
+            require(re.fullmatch("[0-9]{4,8}", name, re.ASCII), f"{name[:20]!r} is not the number of a lemma", NotABundle)
             self.lemmas[name] = self._lemma(bundle, name, lemma, outside)
         require(isinstance(found.get("numbers"), list), "derivation.json: numbers are a list", NotABundle)
         for entry in found["numbers"]:
@@ -974,7 +973,7 @@ class Derivation:
         return self.numbers[x]
 
     def _derive(self, entry, where):
-        require(isinstance(entry, dict), f"{where}: it is no object", NotABundle)
+        require(isinstance(entry, dict), f"{where}: it is not an object", NotABundle)
         match entry.get("is"):
             case "c":
                 require(self.claim.get("c") is not None, f"{where}: c is zero")
@@ -1109,7 +1108,6 @@ def check_bound(bundle, outside):
     """Check a bundle of a bound, and print what was checked. Raise Rejected or NotABundle."""
     derivation = Derivation(bundle, outside)
     error = derivation.conclude()
-    require(bundle.unread == set(), "a file of the folder is not part of the proof")
     print(f"derivation.json: {len(derivation.numbers)} numbers, from {len(derivation.lemmas)} lemmas")
     return error
 
@@ -1125,6 +1123,7 @@ def main(arguments=None):
         bundle = Bundle(options.folder)
         outside = shlex.split(options.lrat_checker)
         error = check_bound(bundle, outside) if bundle.form == OF_BOUNDS else check(bundle, outside)
+        require(bundle.unread == set(), "a file of the folder is not part of the proof")
     except Rejected as problem:
         print(f"rejected: {problem}")
         return 1

@@ -52,8 +52,8 @@ def files_of(
     files["composition.json"] = _text_of(composed)
     for number, lemma in enumerate(theorem.leaves):
         query, why = lemma.stated.query, lemma.stated.why
-        script = f"; {plain(why)}\n{lemma_script(query.symbols, lemma.stated.all)}"
-        files |= lemma_files(_name(number), why, script, query, refutations)
+        text = f"; {plain(why)}\n{lemma_script(query.symbols, lemma.stated.all)}"
+        files |= lemma_files(_name(number), why, text, query, refutations)
     return with_manifest(FORM, about, files)
 
 

@@ -18,15 +18,20 @@ TARGET = Format("small-e4m3", "small-e4m3", None, 4, 3, Specials.IEEE, "small")
 SHORTER = Format("small-e4m2", "small-e4m2", None, 4, 2, Specials.IEEE, "small")
 """What a result is converted to."""
 FORMATS = (ELEMENT, TARGET, SHORTER)
-KINDS = {"truncated": (Rounding.RZ, 3), "nearest": (Rounding.RNE, 3), "short": (Rounding.RZ, 2)}
-"""How a sum is converted: the rounding, and the fraction bits that are kept."""
+KINDS = {
+    "truncated": (Rounding.RZ, 3, 4),
+    "nearest": (Rounding.RNE, 3, 4),
+    "short": (Rounding.RZ, 2, 4),
+    "coarse": (Rounding.RZ, 3, 2),
+}
+"""How a sum is converted: the rounding, the fraction bits that are kept, and those that terms are cut to."""
 
 
 def use_small_unit(patch: pytest.MonkeyPatch, kind: str = "truncated") -> Design:
     """A unit of steps of two products, as long as the patch holds; its formats may be those of derivations."""
-    rounding, bits = KINDS[kind]
+    rounding, bits, cut = KINDS[kind]
     patch.setitem(RHO, "rne-fp16", Conversion(rounding, TARGET, bits))
-    chain, step = compose({"L": 2, "rho": "rne-fp16", "fraction_bits": 4})
+    chain, step = compose({"L": 2, "rho": "rne-fp16", "fraction_bits": cut})
     patch.setattr(stated, "FORMATS", {f.name: f for f in FORMATS})
     patch.setattr(derivation, "NAMED", tuple(f.name for f in FORMATS))
     signature = Signature(ELEMENT, ELEMENT, TARGET, TARGET)

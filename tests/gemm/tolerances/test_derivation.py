@@ -18,7 +18,7 @@ from mmaproof.designs.files import write_folder
 from mmaproof.designs.operands import Patterns
 from mmaproof.gemm.programs.schedule import Add, Call, Convert, Operand, Schedule, Zero
 from mmaproof.gemm.tolerances.bundle import files_of_derivation
-from mmaproof.gemm.tolerances.derivation import Derivation, Maximum, derive
+from mmaproof.gemm.tolerances.derivation import Derivation, Maximum, NotDerivedError, derive
 from mmaproof.gemm.tolerances.tolerance import tolerance
 
 A = Maximum(ELEMENT, ELEMENT.encode(Fraction(3, 2)), -1)
@@ -50,7 +50,9 @@ def computed(unit: Design, shape: str, a: Patterns, b: Patterns, c: Patterns) ->
     )
     result = np.zeros(x.shape)
     for i in np.ndindex(x.shape):
-        total = values_of(np.array(TARGET.nearest(Fraction(x[i]) + Fraction(y[i])), dtype=np.uint8), TARGET)
+        total = values_of(
+            np.array(TARGET.nearest(Fraction(float(x[i])) + Fraction(float(y[i]))), dtype=np.uint8), TARGET
+        )
         result[i] = values_of(np.array(SHORTER.nearest(Fraction(float(total))), dtype=np.uint8), SHORTER)
     return result
 
@@ -66,6 +68,7 @@ def small(request: pytest.FixtureRequest) -> Iterator[tuple[Design, str, Derivat
         yield unit, shape, derive(SHAPES[shape](unit), A, A, C)
 
 
+@pytest.mark.few(3)
 def test_a_bundle_is_accepted(small: tuple[Design, str, Derivation], tmp_path: Path) -> None:
     _, _, found = small
     write_folder(tmp_path / "bundle", files_of_derivation(found, {}, LIMITS))
@@ -74,6 +77,7 @@ def test_a_bundle_is_accepted(small: tuple[Design, str, Derivation], tmp_path: P
     assert f"accepted: the error is at most {float(found.error)} " in said
 
 
+@pytest.mark.few(3)
 def test_no_error_is_above_the_bound_and_some_are_near(small: tuple[Design, str, Derivation]) -> None:
     unit, shape, found = small
     rng = np.random.default_rng(7)
@@ -88,3 +92,48 @@ def test_no_error_is_above_the_bound_and_some_are_near(small: tuple[Design, str,
     largest = np.abs(computed(unit, shape, a, b, c) - exact).max()
     assert largest <= found.error
     assert largest >= found.error / 4
+
+
+CHAINS = (
+    *("volta/mma.m8n8k4.f32.f16.f16.f32", "volta/mma.m8n8k4.f16.f16.f16.f16", "ampere/mma.m16n8k8.f32.tf32.tf32.f32"),
+    *("ada/mma.m16n8k16.f32.f16.f16.f32", "hopper/wgmma.f16.e4m3.e4m3", "hopper/wgmma.f32.e4m3.e4m3"),
+    *("blackwell/tcgen05.mma.m64n8k32.f32.e4m3.e4m3", "hopper/wgmma.f32.f16.f16 | tile=32"),
+)
+
+
+@pytest.mark.few(6)
+@pytest.mark.parametrize("where", ["exponents=-8..2", "exponents=-3..-2", "exponents=0..0"])
+@pytest.mark.parametrize("plan", CHAINS)
+def test_of_a_chain_it_is_the_bound_of_arrays_or_smaller(plan: str, where: str) -> None:
+    found = tolerance(plan, 128, [where])
+    part = float(found.derivation().error) / found.bound_of_all()
+    assert 0.5 <= part <= 1
+
+
+PLANS = ("ampere/mma.m16n8k16.f32.f16.f16.f32 | promote=64", "hopper/wgmma.f32.e4m3.e4m3 | promote=64 | out=bf16")
+
+
+@pytest.mark.parametrize("plan", PLANS)
+def test_a_sum_outside_is_counted_with_a_little_more(plan: str) -> None:
+    found = tolerance(plan, 256, ["exponents=-8..2"])
+    assert 0.5 <= float(found.derivation().error) / found.bound_of_all() <= 1.05
+
+
+REFUSED = {
+    "cdna3/v_mfma_f32_32x32x8_f16": "a step is not one sum of its products and c",
+    "cpu/vfmadd231ps": "its terms have other bits than their factors",
+    "volta/mma.m8n8k4.f32.f16.f16.f32 | split-k=2:any": "its order of additions is not determined",
+    "hopper/wgmma.f32.e4m3.e4m3 | c=last | alpha=0.5": "no rule is about v",
+    "ampere/mma.m16n8k32.s32.s8.s8.s32": "its sums are exact integers",
+}
+
+
+@pytest.mark.parametrize("plan", REFUSED)
+def test_what_no_rule_is_about_is_not_derived(plan: str) -> None:
+    with pytest.raises(NotDerivedError, match=REFUSED[plan]):
+        tolerance(plan, 64, ["exponents=-2..0"]).derivation()
+
+
+def test_a_number_that_may_overflow_is_not_derived() -> None:
+    with pytest.raises(NotDerivedError, match="a number may overflow"):
+        tolerance("volta/mma.m8n8k4.f16.f16.f16.f16", 64, ["exponents=0..6"]).derivation()
