@@ -21,7 +21,11 @@ from mmaproof.designs.formats import Format
 from mmaproof.designs.steps import Guarantee
 from mmaproof.gemm.programs.arithmetic import rules_of
 from mmaproof.gemm.programs.schedule import Add, Call, Convert, Operand, Operation, Schedule, Zero, described
-from mmaproof.gemm.tolerances.stated import (
+from mmaproof.gemm.tolerances.words import floor_log2
+from mmaproof.properties.step_loss import loss_of, symbolic_step, why_no_loss
+from mmaproof.smt.algebra.protocol import Word
+from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.bundles.stated import (
     NAMED,
     Record,
     StatedLemma,
@@ -30,10 +34,6 @@ from mmaproof.gemm.tolerances.stated import (
     top_lemma,
     top_of_sum_lemma,
 )
-from mmaproof.gemm.tolerances.words import floor_log2
-from mmaproof.properties.step_loss import loss_of, symbolic_step, why_no_loss
-from mmaproof.smt.algebra.protocol import Word
-from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving.cuts import TermShape
 from mmaproof.smt.semantics import ieee
 from mmaproof.smt.semantics.align import Cut

@@ -9,7 +9,8 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format, Specials
 from mmaproof.designs.parameters import compose
 from mmaproof.designs.signature import Signature
-from mmaproof.gemm.tolerances import derivation, stated
+from mmaproof.gemm.tolerances import derivation
+from mmaproof.smt.bundles import stated
 from support.bundles import load_checker
 from support.small_designs import ELEMENTS
 

@@ -60,7 +60,7 @@ def computed(unit: Design, shape: str, a: Patterns, b: Patterns, c: Patterns) ->
 SHAPES = {"chain": chain, "parts": parts}
 
 
-@pytest.fixture(scope="module", params=product(KINDS, SHAPES), ids=" ".join)
+@pytest.fixture(params=product(KINDS, SHAPES), ids=" ".join)
 def small(request: pytest.FixtureRequest) -> Iterator[tuple[Design, str, Derivation]]:
     kind, shape = request.param
     with pytest.MonkeyPatch.context() as patch:
