@@ -1,11 +1,13 @@
 """`mmaproof-check DIR` finds out whether a proof bundle is right.
 
-A bundle (docs/bundle.md of mmaproof) says that no values of some operands satisfy claim.smt2, and has the proof.
+A bundle (docs/bundle.md of mmaproof) says that no values of some operands satisfy claim.smt2, and has the proof. One of
+a bound says how far a matrix product is from the exact one at most, and has lemmas and their derivation.
 This program needs Python alone, writes nothing and trusts no file: what it accepts, it computed.
 Exit status 0: every part of the proof is right, so the claim is proved. 1: a part is wrong. 2: DIR is not a bundle.
 """
 
 import argparse
+import dataclasses
 import functools
 import hashlib
 import json
@@ -14,9 +16,10 @@ import shlex
 import subprocess
 import sys
 import time
+from fractions import Fraction
 from pathlib import Path
 
-FORM = "mmaproof-bundle-1"
+FORM, OF_BOUNDS = "mmaproof-bundle-1", "mmaproof-bound-1"
 KINDS = ("smt2", "cnf", "map.json", "lrat")  # the files of a lemma; the first alone where all values are tried
 MOST_TRIED, AT_ONCE = 24, 16  # bits of which all values are tried, and of which they are tried at once
 LIMITS = {"files": 1 << 14, "bytes": 1 << 28, "terms": 1 << 22, "bit operations": 1 << 24, "inputs of gates": 1 << 21}
@@ -30,6 +33,14 @@ ATOM = r"(?![\d@.])[\w~!@$%^&*+=<>.?/-]+|\|(?!#|\d*\|)[^|\\]*\||#b[01]+|#x[\da-f
 TOKEN = re.compile(rf"[ \n]+|;[^\n]*|(?P<token>[()]|(?:{ATOM})(?=[ \n();]|\Z))|(?P<odd>.)", re.ASCII)
 SHAPES = {("xor", 2), ("ite", 3), ("and", 2)}  # gates that a proof about adders adds: kind, number of inputs
 TRUE, FALSE = 1, -1
+FORMATS = {  # bits of exponent and fraction, lower bits that are not read, bias, magnitude of the largest finite number
+    "fp32": (8, 23, 0, 127, 0x7F7FFFFF),
+    "tf32": (8, 10, 13, 127, 0x7F7FE000),
+    "bf16": (8, 7, 0, 127, 0x7F7F),
+    "fp16": (5, 10, 0, 15, 0x7BFF),
+    "e5m2": (5, 2, 0, 15, 0x7B),
+    "e4m3": (4, 3, 0, 7, 0x7E),
+}
 
 
 class Rejected(Exception):
@@ -602,8 +613,9 @@ class Bundle:
             require(regular, f"{name!r} is not a regular file", NotABundle)
             there.add(name)
         manifest = self.object("manifest.json")
-        form, self.hashes = manifest.get("form"), manifest.get("files")
-        require(form == FORM, f"manifest.json: the form is {form!r}, and {FORM!r} is read here", NotABundle)
+        self.form, self.hashes = manifest.get("form"), manifest.get("files")
+        known = self.form in (FORM, OF_BOUNDS)
+        require(known, f"manifest.json: the form is {self.form!r}, and {FORM!r} is read here", NotABundle)
         require(isinstance(self.hashes, dict), "manifest.json: files are names with their hashes", NotABundle)
         odd = sorted(there - {"lemmas"} ^ {*self.hashes, "manifest.json"})
         require(not odd, f"{odd[:1]} is in the folder or in the manifest, and not in both")
@@ -695,7 +707,6 @@ def check(bundle, outside):
                 apply(known, lemmas[name], given, definitions.named, name)
             case _:
                 raise NotABundle("composition.json: each of its steps is a lemma and what it is used with")
-    require(bundle.unread == set(), "a file of the folder is not part of the proof")
     print(f"composition.json: {len(steps)} steps")
     require(known.same(terms.true, terms.false), "composition.json: the steps do not contradict counterexamples")
 
@@ -732,6 +743,375 @@ def apply(known, lemma, given, named, name):
         known.hold(terms.rows[refuted][2][0])
 
 
+def bits_of(value, width):
+    """Return a constant of a script."""
+    return f"#b{value % (1 << width):0{width}b}"
+
+
+def wider(kind, bits, x):
+    """Return a word with more bits."""
+    return f"((_ {kind}_extend {bits}) {x})" if bits else x
+
+
+def with_zeros(x, bits):
+    """Return a word with zeros below it."""
+    return f"(concat {x} {bits_of(0, bits)})" if bits else x
+
+
+def definition(name, width, text):
+    """Return a line that names a word, or a truth value of width 0."""
+    return f"(define-fun {name} () {f'(_ BitVec {width})' if width else 'Bool'} {text})"
+
+
+def shift_up_to(name, most, distance, wide, width):
+    """Return lines that name a shift: a distance of ``wide`` bits, at least 0 and at most ``most``, in ``width``."""
+    far, none, own = bits_of(most, wide), bits_of(0, wide), most.bit_length()
+    near = f"(ite (bvslt {far} {distance}) {far} (ite (bvslt {distance} {none}) {none} {distance}))"
+    small = f"((_ extract {own - 1} 0) {name}_near)"
+    return [definition(f"{name}_near", wide, near), definition(name, width, wider("zero", width - own, small))]
+
+
+def near_by(error, unit, half):
+    """Return that an error is less than a unit, or at most half of one."""
+    if half:
+        return f"(and (bvsle (bvadd {error} {error}) {unit}) (bvsle (bvneg {unit}) (bvadd {error} {error})))"
+    return f"(and (bvslt {error} {unit}) (bvslt (bvneg {unit}) {error}))"
+
+
+def parts_of(name, number, wide):
+    """Return lines that name the biased exponent and the significand of a pattern, and the width of the latter."""
+    exponent_bits, fraction_bits, ignored, _, _ = FORMATS[number]
+    top = ignored + fraction_bits + exponent_bits
+    field = f"((_ extract {top - 1} {top - exponent_bits}) {name})"
+    subnormal = f"(= {field} {bits_of(0, exponent_bits)})"
+    one = f"(ite {subnormal} {bits_of(1, exponent_bits)} {field})"
+    fraction = f"((_ extract {top - exponent_bits - 1} {ignored}) {name})"
+    return [
+        definition(f"{name}_exponent", wide, wider("zero", wide - exponent_bits, one)),
+        definition(f"{name}_significand", fraction_bits + 1, f"(concat (ite {subnormal} #b0 #b1) {fraction})"),
+    ]
+
+
+def magnitude_up_to(name, number, most):
+    """Return that the magnitude of a pattern is at most that of another one."""
+    exponent_bits, fraction_bits, ignored, _, _ = FORMATS[number]
+    bits = exponent_bits + fraction_bits
+    return f"(bvule ((_ extract {bits + ignored - 1} {ignored}) {name}) {bits_of(most >> ignored, bits)})"
+
+
+def says_cut(p):
+    """Return symbols and statement: what is `kept` of a term is less than a unit from it, and within a bound."""
+    w, f, cut, kept = p["significand"], p["fraction_bits"], p["cut"], p["kept"]
+    far = w + cut + 1
+    wide, width = max(p["exponent"], p["e_max"], far.bit_length()) + 1, kept + f + far + 2
+    e_max, exponent = (wider("sign", wide - p[x], x) for x in ("e_max", "exponent"))
+    bound = bits_of(p["bound"], kept)
+    exact = wider("zero", width - w - cut, with_zeros("significand", cut))
+    value = wider("sign", width - kept - f, with_zeros("kept", f))
+    zero, none = bits_of(0, w), bits_of(0, wide)
+    lines = [
+        definition("distance", wide, f"(ite (= present #b1) (bvsub {e_max} {exponent}) {none})"),
+        *shift_up_to("shift", far, "distance", wide, width),
+        definition("unit", width, f"(bvshl {bits_of(1 << f, width)} shift)"),
+        definition("exact", width, f"(ite (= negative #b1) (bvneg {exact}) {exact})"),
+        definition("error", width, f"(bvsub (bvshl {value} shift) exact)"),
+        f"(assert (bvule significand {bits_of(p['largest'], w)}))",
+        f"(assert (or (not (= present #b1)) (bvsle {exponent} {e_max})))",
+        f"(assert (or (= present #b1) (= significand {zero})))",
+        f"(assert (not (and {near_by('error', 'unit', p['half'])} (bvsle kept {bound}) (bvsle (bvneg {bound}) kept))))",
+    ]
+    return {"significand": w, "exponent": p["exponent"], "e_max": p["e_max"], "negative": 1, "present": 1}, lines
+
+
+def says_rho(p):
+    """Return symbols and statement: `d` is less than a unit in its last place from the sum, or that is too large."""
+    total, cut = p["total"], p["cut"]
+    exponent_bits, f, ignored, bias, finite = FORMATS[p["format"]]
+    unused, up, down = f - p["fraction_bits"], total + 1, f + 2
+    wide = max(p["e_max"], exponent_bits, (bias + f + cut).bit_length(), up.bit_length(), down.bit_length()) + 3
+    width = max(total + down, f + 1 + up) + 3
+    e_max = wider("sign", wide - p["e_max"], "e_max")
+    above = f"(bvsub d_exponent (bvadd {e_max} {bits_of(bias + f - cut, wide)}))"
+    beside = f"(bvsub {e_max} {bits_of((finite >> f) - bias - f + cut, wide)})"
+    top = (finite & (1 << f) - 1 | 1 << f) >> unused << unused
+    largest = bits_of(p["largest"], total)
+    size = f"(ite (bvslt total {bits_of(0, total)}) (bvneg total) total)"
+    number = wider("zero", width - f - 1, "d_significand")
+    sign = f"((_ extract {exponent_bits + f} {exponent_bits + f}) d)"
+    alike = f"(or (= d_significand {bits_of(0, f + 1)}) (= {sign} (ite (bvslt total {bits_of(0, total)}) #b1 #b0)))"
+    kept = [alike, f"(= ((_ extract {unused - 1} 0) d) {bits_of(0, unused)})"] if unused else [alike]
+    near = near_by("error", "unit", p["half"])
+    lines = [
+        *parts_of("d", p["format"], wide),
+        definition("above", wide, above),
+        *shift_up_to("up", up, "above", wide, width),
+        *shift_up_to("down", down, "(bvneg above)", wide, width),
+        definition("size", width, wider("zero", width - total, size)),
+        definition("unit", width, f"(bvshl {bits_of(1 << unused, width)} up)"),
+        definition("error", width, f"(bvsub (bvshl {number} up) (bvshl size down))"),
+        definition("beside", wide, beside),
+        *shift_up_to("beyond", down, "beside", wide, width),
+        *shift_up_to("within", up, "(bvneg beside)", wide, width),
+        definition("large", 0, f"(bvult (bvshl {bits_of(top, width)} within) (bvshl size beyond))"),
+        f"(assert (and (bvsle total {largest}) (bvsle (bvneg {largest}) total)))",
+        f"(assert (not (or large (and {' '.join([magnitude_up_to('d', p['format'], finite), near, *kept])}))))",
+    ]
+    require(ignored == 0, "d has bits that are not read", NotABundle)
+    return {"total": total, "e_max": p["e_max"], "zero_negative": 1}, lines
+
+
+def says_top(p):
+    """Return symbols and statement: `e_max` is a constant or the exponent of a free number at most."""
+    widths = [p["e_max"], *(FORMATS[number][0] for _, number in p["free"]), int(p["most"]).bit_length()]
+    wide = max(widths) + 2
+    e_max = wider("sign", wide - p["e_max"], "e_max")
+    lines = [line for name, number in p["free"] for line in parts_of(name, number, wide)]
+    lines += [f"(assert {magnitude_up_to(*x)})" for x in p["limited"]]
+    lines += [f"(assert {magnitude_up_to(name, number, FORMATS[number][4])})" for name, number in p["free"]]
+    own = [f"(bvsub {name}_exponent {bits_of(FORMATS[number][3], wide)})" for name, number in p["free"]]
+    reached = " ".join(f"(bvsle {e_max} {x})" for x in [bits_of(p["most"], wide), *own])
+    lines.append(f"(assert (not (or {reached})))")
+    named = [*((name, number) for name, number, _ in p["limited"]), *map(tuple, p["free"])]
+    return {name: sum(FORMATS[number][:3]) + 1 for name, number in named}, lines
+
+
+SAYS = {"cut": says_cut, "rho": says_rho, "top": says_top}
+SIZES = {  # of each kind of lemma: the numbers of bits that it states
+    "cut": ("significand", "exponent", "e_max", "fraction_bits", "cut", "kept"),
+    "rho": ("total", "e_max", "fraction_bits", "cut"),
+    "top": ("e_max",),
+}
+OTHERS = {"cut": {"largest", "bound", "half"}, "rho": {"largest", "half", "format"}, "top": {"limited", "free", "most"}}
+
+
+def require_form(kind, p, where):
+    """Raise NotABundle unless a lemma states numbers that its words hold."""
+    require(
+        isinstance(p, dict) and {*p} == {*SIZES[kind], *OTHERS[kind]}, f"{where}: other keys are needed", NotABundle
+    )
+    sizes = all(type(p[x]) is int and 0 <= p[x] <= 512 for x in SIZES[kind])
+    require(sizes and all(p[x] for x in SIZES[kind][:2]), f"{where}: a number of bits is from 1 to 512", NotABundle)
+    is_of = lambda x, bits: type(x) is int and 0 <= x < 1 << bits
+    match kind:
+        case "cut":
+            fits = is_of(p["largest"], p["significand"]) and is_of(p["bound"], p["kept"] - 1)
+        case "rho":
+            own = FORMATS.get(str(p["format"]), (0, -1, 1))
+            fits = is_of(p["largest"], p["total"] - 1) and p["fraction_bits"] <= own[1] and not own[2]
+        case "top":
+            fits = type(p["most"]) is int and abs(p["most"]) < 1 << 12 and isinstance(p["free"], list)
+            fits = fits and isinstance(p["limited"], list)
+            for x in [*p["free"], *p["limited"]] if fits else ():
+                size = isinstance(x, list) and len(x) == (3 if x in p["limited"] else 2)
+                named = size and all(isinstance(y, str) for y in x[:2]) and x[1] in FORMATS
+                fits = fits and named and is_of(x[2] if x in p["limited"] else 0, sum(FORMATS[x[1]][:3]))
+    right = fits and type(p.get("half", True)) is bool
+    require(right, f"{where}: it states what the words of a lemma cannot hold", NotABundle)
+
+
+class Derivation:
+    """What follows from lemmas about numbers, each of which is used once: how far it is from an exact one at most."""
+
+    def __init__(self, bundle, outside):
+        self.claim = bundle.object("bound.json")
+        found = bundle.object("derivation.json")
+        self.lemmas, self.numbers, self.used = {}, [], set()
+        self._operands()
+        require(isinstance(found.get("lemmas"), dict), "derivation.json: lemmas are an object", NotABundle)
+        for name, lemma in found["lemmas"].items():
+            require(re.fullmatch("[0-9]{4,8}", name, re.ASCII), f"{name[:20]!r} is not the number of a lemma", NotABundle)
+            self.lemmas[name] = self._lemma(bundle, name, lemma, outside)
+        require(isinstance(found.get("numbers"), list), "derivation.json: numbers are a list", NotABundle)
+        for entry in found["numbers"]:
+            spend("terms", 16)
+            self._derive(entry, f"derivation.json, number {len(self.numbers)}")
+
+    def _operands(self):
+        self.sizes, self.units = {}, {}
+        for name in "abc":
+            match self.claim.get(name):
+                case {"format": str(number), "most": int(most), "unit": int(unit)} if number in FORMATS:
+                    _, f, ignored, bias, finite = FORMATS[number]
+                    own = type(most) is int and 0 <= most <= finite and abs(unit) < 1 << 12
+                    require(own, f"bound.json: {name} is not a finite number", NotABundle)
+                    field, fraction = most >> ignored + f, most >> ignored & (1 << f) - 1
+                    least = 1 - bias - f
+                    significand = fraction | (1 << f if field else 0)
+                    self.sizes[name] = significand * Fraction(2) ** (max(field, 1) - bias - f)
+                    self.units[name] = max(unit, least)
+                case None if name == "c":
+                    self.sizes[name] = Fraction(0)
+                case _:
+                    raise NotABundle(f"bound.json: {name} is a format, the largest pattern, and a unit")
+        require(type(self.claim.get("k")) is int and self.claim["k"] > 0, "bound.json: k is a number", NotABundle)
+
+    def _lemma(self, bundle, name, lemma, outside):
+        kind = lemma.get("says") if isinstance(lemma, dict) else None
+        require(kind in SAYS and {*lemma} == {"says", "of"}, f"lemma {name} says {str(kind)[:20]!r}", NotABundle)
+        require_form(kind, lemma["of"], f"lemma {name}")
+        symbols, lines = SAYS[kind](lemma["of"])
+        text, stated = bundle.text(f"lemmas/{name}.smt2"), "\n".join(["", *lines, "(check-sat)", ""])
+        require(text.endswith(stated), f"lemma {name} does not end with what derivation.json says of it")
+        found = Lemma(bundle, name, outside)
+        count = stated.count("(assert ") == len(found.script.asserted)
+        require(count, f"lemma {name} asserts more than derivation.json says of it")
+        widths = {x: found.terms.rows[y][3] for x, y in found.script.symbols.items()}
+        require(widths == symbols, f"lemma {name} is about other words than derivation.json says")
+        return kind, lemma["of"]
+
+    def _of(self, entry, key, kind, where):
+        name = entry.get(key)
+        found = self.lemmas.get(name) if isinstance(name, str) else None
+        require(found is not None and found[0] == kind, f"{where}: no lemma about {kind} is named as {key}")
+        return found[1]
+
+    def _taken(self, entry, key, where):
+        x = entry.get(key)
+        fits = type(x) is int and 0 <= x < len(self.numbers) and x not in self.used
+        require(fits, f"{where}: {key} is not an earlier number that is used once")
+        self.used.add(x)
+        return self.numbers[x]
+
+    def _derive(self, entry, where):
+        require(isinstance(entry, dict), f"{where}: it is not an object", NotABundle)
+        match entry.get("is"):
+            case "c":
+                require(self.claim.get("c") is not None, f"{where}: c is zero")
+                number = self.claim["c"]["format"]
+                found = Number(self.sizes["c"], Fraction(0), number, FORMATS[number][1], 0, 1)
+            case "zero":
+                require(entry.get("format") in FORMATS, f"{where}: it has no format", NotABundle)
+                found = Number(Fraction(0), Fraction(0), entry["format"], 0, 0, 0)
+            case "step":
+                found = self._step(entry, where)
+            case "sum":
+                found = self._sum(entry, where)
+            case "converted":
+                x, rho = self._taken(entry, "x", where), self._of(entry, "rho", "rho", where)
+                require(rho["cut"] == FORMATS[x.number][1], f"{where}: rho is of other words than a number has")
+                require(rho["largest"] >= (2 << rho["cut"]) - 1, f"{where}: rho is not of all significands")
+                found = self._converted(x, Fraction(0), x.most, rho, 0, where)
+            case _:
+                raise NotABundle(f"{where}: its kind is not known")
+        stated = [self._rational(entry, key, where) for key in ("most", "error")]
+        require(stated == [found.most, found.error], f"{where}: another bound follows: {found.most}, {found.error}")
+        self.numbers.append(found)
+
+    def _rational(self, entry, key, where):
+        match entry.get(key):
+            case [int(x), int(places)] if 0 <= x < 1 << 4096 and abs(places) <= 4096:
+                return x * Fraction(2) ** places
+        raise NotABundle(f"{where}: {key} is an integer times a power of two")
+
+    def _step(self, entry, where):
+        x, n = self._taken(entry, "c", where), entry.get("products")
+        product, c = (self._of(entry, key, "cut", where) for key in ("product", "accumulator"))
+        top, rho = self._of(entry, "top", "top", where), self._of(entry, "rho", "rho", where)
+        terms, given = len(top["limited"]) // 2, {name: self.claim[name] for name in "ab"}
+        wanted = [[f"{z}{i}", y["format"], y["most"]] for z, y in given.items() for i in range(terms)]
+        own = top["limited"] == wanted and top["free"] == [["c", x.number]]
+        require(own, f"{where}: the largest exponent is that of other operands")
+        self._holds_all(product, [given["a"]["format"], given["b"]["format"]], where)
+        self._holds_all(c, [x.number], where)
+        require(type(n) is int and 0 < n <= terms, f"{where}: a step has from 1 to {terms} products")
+        alike = product["cut"] == c["cut"] == rho["cut"]
+        require(alike, f"{where}: its terms and its sum have different fraction bits")
+        held = rho["largest"] >= terms * product["bound"] + c["bound"]
+        require(held, f"{where}: the sum of its terms may be larger than rho's lemma says")
+        power = max(top["most"], exponent_of(x.most + x.error, x.number))
+        lost = self._cut(product, power, self.units["a"] + self.units["b"]) * terms
+        # where c has the largest exponent it loses nothing that its own fraction bits do not reach
+        reached = top["most"] if x.bits <= c["cut"] else power
+        lost += self._cut(c, reached, least_exponent(x.number) - x.bits) if x.most + x.error else 0
+        most = x.most + n * self.sizes["a"] * self.sizes["b"]
+        return self._converted(x, lost, most, rho, n, where)
+
+    def _sum(self, entry, where):
+        x, y = (self._taken(entry, key, where) for key in ("x", "y"))
+        cut, top = self._of(entry, "cut", "cut", where), self._of(entry, "top", "top", where)
+        rho = self._of(entry, "rho", "rho", where)
+        own = x.number == y.number and top["free"] == [["x", x.number], ["y", x.number]] and not top["limited"]
+        require(own, f"{where}: the largest exponent is that of other numbers")
+        alike = cut["cut"] == rho["cut"] and rho["largest"] >= 2 * cut["bound"]
+        require(alike, f"{where}: rho's lemma is not about such sums")
+        powers = [exponent_of(z.most + z.error, z.number) for z in (x, y)]
+        self._holds_all(cut, [x.number], where)
+        # the number whose exponent is reached loses nothing, unless it has more bits
+        bits, count = max(x.bits, y.bits), 1 + (max(x.bits, y.bits) > cut["cut"])
+        of = [(top["most"], 2), *((power, count) for power in powers)]
+        lost = max(self._cut(cut, power, least_exponent(x.number) - bits) * n for power, n in of)
+        joined = Number(x.most + y.most, x.error + y.error, x.number, 0, x.products + y.products, x.c + y.c)
+        return self._converted(joined, lost, joined.most, rho, 0, where)
+
+    def _holds_all(self, cut, numbers, where):
+        """Raise Rejected unless a lemma about terms is about all products of numbers of these formats."""
+        bits = [FORMATS[x][1] for x in numbers]
+        largest = functools.reduce(int.__mul__, ((2 << f) - 1 for f in bits))
+        fits = cut["fraction_bits"] == sum(bits) and cut["largest"] >= largest
+        require(fits, f"{where}: a lemma is not about all terms of {' times '.join(numbers)}")
+
+    def _cut(self, cut, power, last):
+        """Return what a term loses whose bits lie at 2^last and above, where the largest exponent is at most power."""
+        return Fraction(0) if last >= power - cut["cut"] else Fraction(2) ** (power - cut["cut"] - cut["half"])
+
+    def _converted(self, x, lost, most, rho, products, where):
+        """Return the number that a sum becomes; its exact part is ``most``, and it is off by what x is, and lost."""
+        size, number = most + x.error + lost, rho["format"]
+        _, f, _, bias, finite = FORMATS[number]
+        unused = f - rho["fraction_bits"]
+        top = (finite & (1 << f) - 1 | 1 << f) >> unused << unused
+        largest = top * Fraction(2) ** ((finite >> f) - bias - f)
+        require(size <= largest, f"{where}: it may overflow")
+        unit = Fraction(2) ** -(rho["fraction_bits"] + rho["half"])
+        power = exponent_of(size, number)
+        power += size >= Fraction(2) ** (power + 1) * (1 - unit)
+        error = x.error + lost + Fraction(2) ** power * unit
+        return Number(most, error, number, rho["fraction_bits"], x.products + products, x.c)
+
+    def conclude(self):
+        """Raise Rejected unless the last number is the product, with the error that is claimed."""
+        require(self.numbers, "derivation.json: it has no numbers", NotABundle)
+        last, k = self.numbers[-1], self.claim["k"]
+        once = {*range(len(self.numbers) - 1)} == self.used
+        require(once, "derivation.json: a number before the last one is not used")
+        whole = last.products == k and last.c == (self.claim.get("c") is not None)
+        require(whole, f"derivation.json: its last number adds {last.products} products and c {last.c} times, not {k}")
+        error = self._rational(self.claim, "error", "bound.json")
+        require(error >= last.error, f"bound.json: an error of at most {float(last.error)} follows, not {float(error)}")
+        return error
+
+
+@dataclasses.dataclass(frozen=True)
+class Number:
+    """A number of a derivation: its exact part is at most ``most``, and it is off by at most ``error``."""
+
+    most: Fraction
+    error: Fraction
+    number: str  # its format
+    bits: int  # fraction bits beyond which it has none
+    products: int
+    c: int
+
+
+def least_exponent(number):
+    """Return the exponent of the smallest normal number of a format."""
+    return 1 - FORMATS[number][3]
+
+
+def exponent_of(size, number):
+    """Return the exponent that a pattern has at most whose magnitude is at most ``size``."""
+    log = size.numerator.bit_length() - size.denominator.bit_length() if size else least_exponent(number)
+    return max(log, least_exponent(number))
+
+
+def check_bound(bundle, outside):
+    """Check a bundle of a bound, and print what was checked. Raise Rejected or NotABundle."""
+    derivation = Derivation(bundle, outside)
+    error = derivation.conclude()
+    print(f"derivation.json: {len(derivation.numbers)} numbers, from {len(derivation.lemmas)} lemmas")
+    return error
+
+
 def main(arguments=None):
     """Check the bundle that is named on the command line. Return the exit status."""
     parser = argparse.ArgumentParser(prog="mmaproof-check", description="Check a proof bundle of mmaproof.")
@@ -741,14 +1121,19 @@ def main(arguments=None):
     SPENT.update(dict.fromkeys(LIMITS, 0))
     try:
         bundle = Bundle(options.folder)
-        check(bundle, shlex.split(options.lrat_checker))
+        outside = shlex.split(options.lrat_checker)
+        error = check_bound(bundle, outside) if bundle.form == OF_BOUNDS else check(bundle, outside)
+        require(bundle.unread == set(), "a file of the folder is not part of the proof")
     except Rejected as problem:
         print(f"rejected: {problem}")
         return 1
     except (NotABundle, OSError, ValueError, RecursionError, MemoryError) as problem:
         print(f"no bundle: {problem or 'memory'}", file=sys.stderr)
         return 2
-    print(f"accepted: nothing satisfies claim.smt2 (SHA-256 {bundle.hashes['claim.smt2']})")
+    if error is not None:
+        print(f"accepted: the error is at most {float(error)} (bound.json, SHA-256 {bundle.hashes['bound.json']})")
+    else:
+        print(f"accepted: nothing satisfies claim.smt2 (SHA-256 {bundle.hashes['claim.smt2']})")
     print(f"{SPENT['bytes']} bytes, {time.process_time():.1f} s")
     return 0
 

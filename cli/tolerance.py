@@ -20,10 +20,23 @@ from mmaproof.cli.options import (
     with_backend,
     with_options,
 )
-from mmaproof.cli.output import Exit, assumed_names, print_json, progress, say, say_assumed, say_table, say_wrapped
+from mmaproof.cli.output import (
+    Exit,
+    assumed_names,
+    complain,
+    note,
+    print_json,
+    progress,
+    say,
+    say_assumed,
+    say_table,
+    say_wrapped,
+)
+from mmaproof.cli.showing import BundleFolder, require_bundle, say_bundle
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from mmaproof.explain.answers.listings import ToleranceAnswer
     from mmaproof.gemm.tolerances.data import DataDifference, DataLimits, DataTolerance
@@ -31,6 +44,7 @@ if TYPE_CHECKING:
     from mmaproof.gemm.tolerances.statistical import Quantile
     from mmaproof.gemm.tolerances.tolerance import Tolerance, TwoNumbers
     from mmaproof.properties.step_loss import StepLoss
+    from mmaproof.smt.solving.limits import Limits
 
 
 @with_backend
@@ -63,14 +77,16 @@ def tolerance(
     ] = None,
     mutants: Annotated[bool, option("--mutants", "Show with what probability tests notice seeded faults.")] = False,
     distribution: DistributionName = "normal",
+    bundle: BundleFolder = None,
     options: SolvingOptions = SOLVING,
     json: Json = False,
 ) -> int:
     """Show the tolerance of a matrix product: proved, in two numbers for a range, and statistical.
 
     The bound is for the operands of each element: `mmaproof.tolerance(PLAN, k).bound(a, b, c)` returns it as an array.
-    With --where exponents=LO..HI two numbers are shown that hold for all operands of these exponents. Exit status 3:
-    nothing is proved about the errors of this plan, and the output says why.
+    With --where exponents=LO..HI two numbers are shown that hold for all operands of these exponents, and --bundle
+    writes lemmas and the derivation of a bound for them. Exit status 3: nothing is proved about the errors of this
+    plan, or no bundle can be written, and the output says why.
     """
     from mmaproof.designs.errors import InputError
     from mmaproof.gemm.tolerances.sharpness import sharpness
@@ -80,6 +96,9 @@ def tolerance(
     require_measurable(0.5 if quantile is None else quantile, distribution, confidence, samples or 1)
     if len(plans) > 2 or (len(plans) == 2 and (data is None or where or mutants or quantile is not None)):
         raise InputError(f"{len(plans)} plans: --data says of which operands two may differ, without other questions")
+    require_bundle(bundle)
+    if bundle is not None and (len(plans) > 1 or not where):
+        raise InputError("--bundle is of one plan, for all operands of --where exponents=LO..HI")
     found, *other = (tolerance_of(x, k, where or (), solving=options.solving, limits=options.limits) for x in plans)
     with progress(f"proving what a step of {found.unit.name} loses"):
         two = _two_numbers(found)
@@ -94,12 +113,37 @@ def tolerance(
     if mutants:
         with progress("seeding faults"):
             caught = sharpness(found, distribution, quantile=measured, seed=options.seed)
-    shown = _Found(found, other, distribution, two, measured, caught, of_data, apart)
+    status, written, derived = _bundled(found, bundle, options.limits)
+    shown = _Found(found, other, distribution, two, measured, caught, of_data, apart, written, derived)
     if json:
         print_json(shown.answer())
     else:
         shown.print()
-    return Exit.HOLDS if all(x.proved for x in (found, *other)) else Exit.UNKNOWN
+    return status if all(x.proved for x in (found, *other)) else Exit.UNKNOWN
+
+
+def _bundled(found: Tolerance, folder: Path | None, limits: Limits) -> tuple[Exit, Any, float | None]:
+    """Write the bundle of a bound, if one is wanted. Return the exit status, what the answer says, and the bound."""
+    from mmaproof.explain.answers.answer import ABSENT
+    from mmaproof.explain.answers.parts import Bundle, NoBundle
+    from mmaproof.gemm.tolerances.bundle import write_bound
+    from mmaproof.gemm.tolerances.magnitudes import rounded_up
+    from mmaproof.verification.bundle import NoBundleError
+
+    if folder is None:
+        return Exit.HOLDS, ABSENT, None
+    if not found.proved:
+        complain(f"note: {folder} is not written: a bundle is of a proved answer")
+        return Exit.UNKNOWN, None, None
+    try:
+        with progress("writing the bundle"):
+            done, derivation = write_bound(found, folder, limits)
+    except NoBundleError as problem:
+        note(f"no bundle is written to {folder}, though a bound is proved: {problem}")
+        return Exit.UNKNOWN, NoBundle(refused=str(problem)), None
+    folders = [str(x) for x in done.folders]
+    written = Bundle.taken(done, folder=str(folder), folders=folders, bytes=done.size)
+    return Exit.HOLDS, written, rounded_up(derivation.error)
 
 
 def _two_numbers(found: Tolerance) -> TwoNumbers | str | None:
@@ -141,6 +185,8 @@ class _Found:
     caught: Sequence[Caught] | None
     of_data: DataTolerance | None
     apart: DataDifference | None
+    bundle: Any
+    derived: float | None
 
     def print(self) -> None:
         """Print it for a person."""
@@ -155,6 +201,9 @@ class _Found:
         elif self.two is not None:
             numbers = f"rtol = {self.two.rtol:.6g}, atol = {self.two.atol:.6g}"
             say_wrapped(f"{numbers} (proved, {', '.join(map(str, self.found.where))})", "for all such operands: ")
+        if self.derived is not None:
+            say(f"derived in the bundle: the error is at most {self.derived:.9g}")
+            say_bundle(self.bundle)
         if self.measured is not None:
             say_wrapped(str(self.measured), "")
         if self.caught is not None:
@@ -188,6 +237,8 @@ class _Found:
             of_data=ABSENT if self.of_data is None else _data_answer(found, self.of_data),
             difference=ABSENT if self.apart is None else _difference_answer(self.other[0], self.apart),
             mutants=ABSENT if self.caught is None else [_caught_answer(x, self.distribution) for x in self.caught],
+            bundle=self.bundle,
+            derived=ABSENT if self.derived is None else self.derived,
         )
 
 

@@ -338,7 +338,7 @@ def lemmas_of_loss(design: Design) -> tuple[Lemma, ...]:
 
 
 def _step_lemmas(design: Design, which: str) -> Iterator[Lemma]:
-    step = _symbolic_step(design)
+    step = symbolic_step(design)
     for total in step.sums:
         yield from _sum_lemmas(f"{_SUMS[total.path.label]}{which}", total)
         yield from _kept_lemmas(design, which, total)
@@ -427,7 +427,7 @@ def _rounded(name: str, total: FusedSum[Any, Any], rules: Rules) -> Iterator[Lem
         yield lemma
 
 
-def _symbolic_step(design: Design) -> StepSignals[FNode, FNode]:
+def symbolic_step(design: Design) -> StepSignals[FNode, FNode]:
     """Return a step on variables. Only the shapes of its signals are used."""
     algebra, one = TermAlgebra(), design.one_step()
     (a, b, c, _), length = design.formats, one.step.L

@@ -10,6 +10,7 @@ from mmaproof.explain.answers.answer import ABSENT, Absent, Answer, Means
 from mmaproof.explain.answers.parts import (
     Assumed,
     Block,
+    BundleOf,
     By,
     DesignName,
     DesignNames,
@@ -651,6 +652,10 @@ class ToleranceAnswer(Answer):
     ] = ABSENT
     mutants: Annotated[
         list[CaughtFault] | Absent, Means("with --mutants: faults, and how soon the tolerance notices them")
+    ] = ABSENT
+    bundle: BundleOf = ABSENT
+    derived: Annotated[
+        float | Absent, Means("with --bundle: the bound of the bundle, for all operands of the range")
     ] = ABSENT
     assumed: Assumed
 

@@ -22,6 +22,7 @@ from mmaproof.gemm.programs.named import find_plan
 from mmaproof.gemm.programs.parts import ASCENDING
 from mmaproof.gemm.programs.schedule import Residues
 from mmaproof.gemm.tolerances.bound import flushed_products
+from mmaproof.gemm.tolerances.derivation import Derivation, Maximum, NotDerivedError, derive
 from mmaproof.gemm.tolerances.given import Box, Given
 from mmaproof.gemm.tolerances.magnitudes import Floats, rounded_up
 from mmaproof.gemm.tolerances.proof import LIMITS, LossProof, prove_schedule
@@ -240,6 +241,22 @@ class Tolerance:
         It means nothing where ``proved`` is false. Raises as ``rtol_atol``.
         """
         return self._bound_of_box(self._box_of(where))
+
+    def derivation(self, *where: Precondition | str) -> Derivation:
+        """Return the derivation of a bound of all operands of ``where``, from lemmas, in rationals.
+
+        It means nothing unless its lemmas are proved. Raises as ``rtol_atol``, and NotDerivedError for plans that no
+        rule is about, and where a number may overflow.
+        """
+        low, _ = self._exponents_of(where)
+        if self.plan.has_open_order:
+            raise NotDerivedError("its order of additions is not determined")
+        a, b, c = self.largest_operands(*where)
+        a_format, b_format, c_format, _ = self.plan.formats
+        # numbers of at least 2**low are multiples of their last bits
+        x, y = (Maximum(f, most, max(low, f.e_min) - f.fraction_bits) for f, most in ((a_format, a), (b_format, b)))
+        start = None if c is None else Maximum(c_format, c, max(low, c_format.e_min) - c_format.fraction_bits)
+        return derive(self.schedule, x, y, start)
 
     def _bound_of_box(self, box: Given) -> float:
         return float(self.bound_of(box)[0, 0])

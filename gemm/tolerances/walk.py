@@ -105,7 +105,7 @@ def bound_of_schedule(
     result, whole = walk.d(None, sized=any_order), None
     if any_order:
         count = sum(isinstance(x, Add | Convert) for x in schedule.operations)
-        widest = max(2.0**-x.fmt.precision for x in schedule.operations if not x.fmt.is_integer)
+        widest = max((2.0**-x.fmt.precision for x in schedule.operations if not x.fmt.is_integer), default=0.0)
         whole = (result.computed + 2.0**-100) * (1 + 8 * count * widest)
         result = walk.d(whole, sized=True)
     bound: Floats = np.array(np.broadcast_to(_sum(result.error, walk.left_out(rounded=rounded)), given.shape))

@@ -9,14 +9,14 @@ from typing import Any
 
 from mmaproof.smt.bundles.refutations import TRIED, Refutations
 from mmaproof.smt.bundles.scripts import definitions_script, lemma_script
-from mmaproof.smt.proving.kernel import Leaf, Theorem
+from mmaproof.smt.proving.kernel import Theorem
 from mmaproof.smt.solving.lrat import Refutation
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.refuting import NotRefutedError
 from mmaproof.smt.solving.smtlib import plain, quoted, to_smtlib
 from mmaproof.smt.solving.sums import SumProof
 
-FORM = "mmaproof-bundle-1"
+FORM, OF_BOUNDS = "mmaproof-bundle-1", "mmaproof-bound-1"
 
 
 def files_of(
@@ -51,19 +51,36 @@ def files_of(
     files["definitions.smt2"] = script.written()
     files["composition.json"] = _text_of(composed)
     for number, lemma in enumerate(theorem.leaves):
-        files |= _lemma_files(_name(number), lemma, refutations)
+        query, why = lemma.stated.query, lemma.stated.why
+        text = f"; {plain(why)}\n{lemma_script(query.symbols, lemma.stated.all)}"
+        files |= lemma_files(_name(number), why, text, query, refutations)
+    return with_manifest(FORM, about, files)
+
+
+def bound_files(
+    claim: Mapping[str, Any], derivation: Mapping[str, Any], lemmas: Mapping[str, str], about: Mapping[str, Any]
+) -> dict[str, bytes]:
+    """Return the files of a bundle of a bound: what is claimed, its derivation, and the files of lemmas."""
+    files = {"bound.json": _text_of(claim), "derivation.json": _text_of(derivation), **lemmas}
+    return with_manifest(OF_BOUNDS, about, files)
+
+
+def with_manifest(form: str, about: Mapping[str, Any], files: Mapping[str, str]) -> dict[str, bytes]:
+    """Return files as bytes, with the manifest that has their hashes."""
     data = {name: text.encode("ascii") for name, text in files.items()}
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in data.items()}
-    data["manifest.json"] = _text_of({"form": FORM, **about, "files": hashes}).encode("ascii")
-    return data
+    return data | {"manifest.json": _text_of({"form": form, **about, "files": hashes}).encode("ascii")}
 
 
-def _lemma_files(name: str, lemma: Leaf, refutations: Refutations) -> dict[str, str]:
+def lemma_files(name: str, why: str, script: str, query: Query, refutations: Refutations) -> dict[str, str]:
+    """Return the files of a lemma: its script, which asserts what the query does, and its refutation.
+
+    Raises NotRefutedError.
+    """
     try:
-        encoded, refuted = refutations.of(lemma.stated.query)
+        encoded, refuted = refutations.of(query)
     except NotRefutedError as problem:
-        raise NotRefutedError(f"lemma {name} ({lemma.stated.why}): {problem}") from None
-    script = f"; {plain(lemma.stated.why)}\n{lemma_script(lemma.stated.query.symbols, lemma.stated.all)}"
+        raise NotRefutedError(f"lemma {name} ({why}): {problem}") from None
     if refuted is TRIED:
         return {f"lemmas/{name}.smt2": script}
     if isinstance(refuted, SumProof):

@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from support.bundles import checked
 from support.commands import only_json
 
 import mmaproof
@@ -155,3 +156,39 @@ def test_how_much_two_units_can_differ_is_one_line(run):
 def test_what_is_no_question_about_two_units_is_refused(run, given, text):
     status, _, err = run("tolerance", "ampere/m16n8k16.f32.f16.f16.f32", *given, "--k", 64)
     assert (status, text in err) == (2, True), err
+
+
+def test_a_bundle_is_of_operands_with_maxima(run, tmp_path):
+    status, _, err = run("tolerance", FP8, "--k", 64, "--bundle", tmp_path / "bound")
+    assert status == 2
+    assert "--bundle is of one plan, for all operands of --where exponents=LO..HI" in " ".join(err.split())
+
+
+@pytest.mark.parametrize(
+    ("plan", "reason"),
+    [
+        ("ampere/mma.m16n8k32.s32.s8.s8.s32", "its sums are exact integers"),
+        ("ampere/mma.m16n8k32.s32.s8.s8.s32 | split-k=2:any", "its order of additions is not determined"),
+    ],
+)
+def test_what_is_not_derived_has_no_bundle(run, tmp_path, plan, reason):
+    folder = tmp_path / "bound"
+    status, out, err = run("tolerance", plan, "--k", 64, "--where", "exponents=0..2", "--bundle", folder, "--json")
+    assert status == 3
+    assert reason in only_json(out)["bundle"]["refused"]
+    assert reason in " ".join(err.split())
+    assert not folder.exists()
+
+
+@pytest.mark.middle
+def test_a_bound_is_written_and_checked(run, tmp_path):
+    folder = tmp_path / "bound"
+    options = ("--where", "exponents=-8..2", "--bundle", folder)
+    status, out, _ = run("tolerance", "volta/mma.m8n8k4.f32.f16.f16.f32", "--k", 64, *options, "--json")
+    record = only_json(out)
+    assert status == 0
+    assert record["bundle"]["lemmas"] == 4
+    assert record["derived"] == pytest.approx(record["two_numbers"]["atol"], rel=1e-9)
+    status, said = checked(folder)
+    assert status == 0, said
+    assert f"the error is at most {record['derived']} " in said
