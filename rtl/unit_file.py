@@ -149,11 +149,15 @@ class Control:
     load: str | None = None
     load_from: str | None = None
     """the ports that are loaded"""
+    drain: str | None = None
+    """shows or hands on the register; it may be the input that clears or loads it, too"""
+    drain_to: str | None = None
+    """where: an output, or what another register holds next"""
 
     @property
     def signals(self) -> dict[str, str]:
         """The inputs by what they do."""
-        named = {"enable": self.enable, "clear": self.clear, "load": self.load}
+        named = {"enable": self.enable, "clear": self.clear, "load": self.load, "drain": self.drain}
         return {key: x for key, x in named.items() if x is not None}
 
 
@@ -162,7 +166,8 @@ class UnitFile:
     """The content of a UNIT.toml. Paths are as written, relative to its folder.
 
     ``ports`` has one expression for a packed port, or a list of one for each element. A unit without an accumulator has
-    no c. ``reg:acc`` is what a register holds, ``next:acc`` what it holds after the next edge of the clock.
+    no c. ``reg:acc`` is what a register holds, ``next:acc`` what it holds after the next edge of the clock. A list for
+    c or d has words of which it is the sum: a carry-save pair.
     """
 
     path: Path
@@ -185,6 +190,12 @@ class UnitFile:
         """Whether c is a register, and d what the same register holds next."""
         c, d = ((x,) if isinstance(x, str) else x for x in (self.ports.get("c", ""), self.ports.get("d", "")))
         return any(REG in x for x in c) and tuple(x.replace(REG, NEXT) for x in c) == tuple(d)
+
+    @property
+    def added_to_c(self) -> tuple[str, ...]:
+        """The words besides the first one of which c is the sum; none of a c that is one word."""
+        c = self.ports.get("c", "")
+        return () if isinstance(c, str) else c[1:]
 
     @property
     def adds_c(self) -> bool:
@@ -324,15 +335,18 @@ class _Reader:
         return found
 
     def _control(self) -> Control:
-        self.only("enable", "clear", "clear_to", "load", "load_from")
+        self.only("enable", "clear", "clear_to", "load", "load_from", "drain", "drain_to")
         to = self._table.get("clear_to", 0)
         if isinstance(to, bool) or not isinstance(to, int | str) or (isinstance(to, int) and to < 0):
             raise self.wrong("clear_to", f'a number, or a text such as "32\'h80000000", is expected, not {to!r}')
-        found = Control(self.text("enable"), self.text("clear"), to, self.text("load"), self.text("load_from"))
+        enable, clear, load, load_from = (self.text(x) for x in ("enable", "clear", "load", "load_from"))
+        found = Control(enable, clear, to, load, load_from, self.text("drain"), self.text("drain_to"))
         if "clear_to" in self._table and found.clear is None:
             raise self.wrong("clear_to", "clear, which sets this value, has to be stated too")
         if (found.load is None) is not (found.load_from is None):
             raise self.wrong("load", "load and load_from, which is the port that is loaded, go together")
+        if found.drain is not None and found.drain_to is None:
+            raise self.wrong("drain", "drain_to, which is where the register is read, has to be stated too")
         return found
 
     def _clock(self, has_register: bool) -> Clock:

@@ -174,6 +174,8 @@ def unit_bench(unit: RtlUnit, selection: Selection, folder: Path) -> dict[str, s
             f"{selection.whence} has k = {answers.batch.k}"
         )
     layout = layout_of(unit)
+    if layout.added:
+        raise InputError(f"{unit.file.path}: a bench reads d in one word, and here it is the sum of several")
     batch = answers.batch.padded(design)
     about = "\n".join(f"// {line}" for line in selection.about())
     with tempfile.TemporaryDirectory(prefix="mmaproof-bench-") as place:
