@@ -193,7 +193,7 @@ class _Reading:
         fresh = module.new_nets()
         inputs, products, stored = _inputs(file, self.signature, module, ports, loads, fresh)
         added = () if loads else _terms(file, "c", self.signature.c, ports)[1:]
-        free = {f"free {text}": tuple(x for x in bits if isinstance(x, int)) for text, bits in added}
+        free: dict[str, Bits] = {f"free {text}": tuple(x for x in bits if isinstance(x, int)) for text, bits in added}
         free |= {f"free {x}": bits_of(x, ports, f"{file.path}: free") for x in file.free}
         if file.control.load_from is not None and not loads:
             where = f"{file.path}: [control] load_from"
