@@ -385,7 +385,7 @@ def integer_format(name: str) -> Format | None:
         return None
     signed = found["unsigned"] is None
     whole, isa = (f"int{bits}", f"s{bits}") if signed else (f"uint{bits}", f"u{bits}")
-    if name != whole:
+    if name != whole or name in FORMATS:
         return FORMATS[whole]
     meaning = "two's complement" if signed else "unsigned"
     return Format(whole, isa, None, 0, bits - signed, Specials.INTEGER, meaning, signed=signed)

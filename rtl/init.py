@@ -96,8 +96,9 @@ def first_map(
         dict(parameters or {}),
     )
     unit = unit if top is not None else replace(unit, top=_only_top(unit))
+    module = read_module(unit.top, elaborate(unit))
     declared = declared_ports(unit)
-    module, labels = _with_fields(unit, read_module(unit.top, elaborate(unit)), declared)
+    module, labels = _with_fields(unit, module, declared)
     found = _guessed(module, unit.parameters, declared, labels)
     return "".join(f"{line}\n" for line in _lines(unit, module, found, design, labels))
 

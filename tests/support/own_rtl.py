@@ -101,11 +101,12 @@ OWN_UNITS = (
     OwnUnit("streaming/stream_int8.toml", f"{_INT8}@L=4", Tier.QUICK),
     OwnUnit("streaming/held_int8.toml", f"{_INT8}@L=4", Tier.MIDDLE),
     OwnUnit("streaming/kept_int8.toml", f"{_INT8}@L=4", Tier.MIDDLE),
+    OwnUnit("small/acc_int3.toml", "integer/dot1.int8.int3.int3.int8", Tier.MIDDLE),
+    OwnUnit("small/pair_int3.toml", "integer/dot1.int8.int3.int3.int8", Tier.MIDDLE),
+    OwnUnit("small/column_int3.toml", "integer/dot2.int7.int3.int3.int7", Tier.QUICK),
     OwnUnit("accumulator/pair_int8.toml", "integer/dot1.int24.int8.int8.int24", Tier.MIDDLE),
     OwnUnit("accumulator/drained_int8.toml", "integer/dot2.int20.int8.int8.int20", Tier.QUICK),
-    OwnUnit(
-        "accumulator/acc_e8m13.toml", f"{_VOLTA.replace('@', '@accumulator=e8m13,')},fraction_bits=13", Tier.MIDDLE
-    ),
+    OwnUnit("accumulator/acc_e8m13.toml", f"{_VOLTA.replace('@', '@accumulator=e8m13,')}", Tier.MIDDLE),
     OwnUnit("accumulator/pe_int8.toml", f"{_INT8}@L=1", Tier.QUICK),
     OwnUnit("accumulator/acc_fp16.toml", _VOLTA, Tier.MIDDLE),
     OwnUnit("accumulator/mac_int8.toml", f"{_INT8_SATURATED}@L=4", Tier.MIDDLE),

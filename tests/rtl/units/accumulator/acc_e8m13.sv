@@ -12,7 +12,7 @@ module acc_e8m13 (
   logic [31:0] following;
   dot_comb #(
       .L(4),
-      .F(13)
+      .F(23)
   ) tree (
       .a(a),
       .b(b),
