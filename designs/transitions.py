@@ -16,9 +16,9 @@ elsewhere."""
 class Transition:
     """A claim about one clock cycle: the register holds next what ``model`` returns, where ``unit`` is its netlist.
 
-    c is what the register holds, or what it loads, and d what it holds next, or what ``read`` holds, as many cycles later
-    as the ``longest`` path to it has registers. A model of None is the design that the unit is meant to be. Claims of one
-    ``key`` are alternatives: one of them is to hold.
+    c is what the register holds, or what it loads, and d what it holds next, or what ``read`` holds, as many cycles
+    later as the ``longest`` path to it has registers. A model of None is the design that the unit is meant to be.
+    Claims of one ``key`` are alternatives: one of them is to hold.
     """
 
     key: str

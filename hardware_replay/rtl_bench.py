@@ -115,6 +115,8 @@ def layout_of(
         expression, value = steered(signal, values.get(role, False))
         steering += bits_of(expression, ports["input"], f"{file.path}: [control] {role}")
         constants |= _scattered(value, steering[-1:])
+    for expression in () if file.handshake is None else file.handshake.given:  # nothing stalls
+        constants |= _scattered(1, bits_of(expression, ports["input"], f"{file.path}: [handshake]"))
     for expression, tied in file.tied.items():
         bits = bits_of(expression, ports["input"], f"{file.path}: [tied]")
         constants |= _scattered(constant_of(tied, len(bits), expression), bits)
@@ -328,11 +330,22 @@ def _array(kind: str, name: str, bits: Bits, array: UnpackedArray) -> list[str]:
     return lines
 
 
+_EDGE = "#1 clock = 1; #1 clock = 0;"
+
+
 def _stimulus(unit: RtlUnit, layout: Layout, rows: int, shown: str, stays: bool) -> list[str]:
     """Return what runs the rows; ``shown`` is done for each, with its number. Each ``stays`` until d is there."""
+    handshake = unit.file.handshake
+    if handshake is None:
+        return _rows(unit, layout, rows, shown, stays)
+    (bit,) = bits_of(handshake.reset, layout.ports, "ports")
+    flipped = f"row[{bit}] = !row[{bit}];"
+    return [f"row = rows[0]; {flipped} {_EDGE} {flipped} #1", *_rows(unit, layout, rows, shown, stays)]
+
+
+def _rows(unit: RtlUnit, layout: Layout, rows: int, shown: str, stays: bool) -> list[str]:
     clock = unit.file.clock
-    show = shown.format("i")
-    edge = "#1 clock = 1; #1 clock = 0;"
+    show, edge = shown.format("i"), _EDGE
     if clock is None:
         return [f"for (i = 0; i < {rows}; i = i + 1) begin", f"{_INDENT}row = rows[i]; #1 {show}", "end"]
     if clock.cycles is not None:

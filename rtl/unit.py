@@ -19,6 +19,7 @@ from mmaproof.designs.signature import Signature
 from mmaproof.designs.steps import NetlistStep
 from mmaproof.designs.transitions import CLEAR, DRAIN, FIRST, HOLD, Transition
 from mmaproof.rtl.elaboration import FACTS_ABOUT_X, MEMORY_BYTES, SECONDS, elaborate
+from mmaproof.rtl.handshake import Ports, check_handshake
 from mmaproof.rtl.netlist import MOST_CELLS, Module, Port, read_module, with_constants
 from mmaproof.rtl.pipeline import Structure, ages, check_latency, latencies
 from mmaproof.rtl.registers import Register, cut, present_values, with_next_values
@@ -27,6 +28,7 @@ from mmaproof.rtl.unit_file import NEXT, REG, UnitFile, read_unit_file
 from mmaproof.rtl.unroll import Start, circuit_of
 
 PRIORITY = "where items of a case statement marked unique or parallel overlap, the first one counts"
+SETTLED = "registers that always load a constant have loaded it"
 KEEPS_NOTHING = "latches and loops that keep no value, whatever the unit reads, are wires: a solver proved it"
 _BIT = re.compile(r"(?P<net>.*?)(?:\[(?P<index>\d+)\])?(?: at age \d+)?")
 """The name of a bit that may have any value, at the first age at which it is read or at a later one."""
@@ -113,7 +115,11 @@ def read_unit(
     _check_control(file, signature_of_unit)
     reading = _Reading(file, signature_of_unit, module, most_cells)
     found = reading.variant(STEP)
-    circuit, said = found.circuit, list(found.said)
+    circuit, said, covers = found.circuit, list(found.said), found.covers
+    if file.handshake is not None:
+        said.append(f"stalls do not matter: proved in all {reading.states_of_control()} states of the control")
+        found = replace(found, held=tuple(x for x in found.held if x != SETTLED))  # it begins with the reset
+        covers = f"{covers.removesuffix(' in every cycle')} in every transfer, with any bubbles and back-pressure"
     said += [
         f"{operand} is a whole unpacked port {declared}: packed, its first element is the highest, so k = 0 is the "
         "last one"
@@ -132,7 +138,7 @@ def read_unit(
         _folded(circuit.unknown),
         (FACTS_ABOUT_X, PRIORITY, *said),
         netlist.warnings,
-        found.covers,
+        covers,
         {n: len(x.bits) for n, x in module.registers.items()},
     )
     claims = reading.transitions() if file.accumulates else ()
@@ -184,6 +190,9 @@ class _Reading:
                 constants[steering[role][0]] = "1" if value else "0"
                 since = "" if self.why_not_direct is None else " in all clock cycles"
                 said.append(f"{name} = {value}{since}")
+        if file.handshake is not None:  # where nothing stalls
+            inputs_alone = {n: x for n, x in module.ports.items() if x.direction == "input"}
+            constants |= {bit: "1" for x in file.handshake.given for bit in self._one_bit(x, inputs_alone)}
         module, tied = _tied(file, with_constants(module, constants))
         module, next_ports, following = with_next_values(
             module, _texts(file, "d"), str(file.path), self._free_bits(values)
@@ -242,6 +251,49 @@ class _Reading:
         if len({*own}) < len(own):
             raise InputError(f"{self.file.path}: [control]: one input has two roles: each needs an input of its own")
         return found
+
+    def _one_bit(self, expression: str, ports: Mapping[str, Port]) -> Bits:
+        where = f"{self.file.path}: [handshake]"
+        bits = bits_of(expression, ports, where)
+        if len(bits) != 1:
+            raise InputError(f"{where}: {expression} has {len(bits)} bits, and one is expected")
+        return bits
+
+    def states_of_control(self) -> int:
+        """Return in how many states of its control the results of a pipeline are right. Raises as check_handshake."""
+        file, given = self.file, self.file.handshake
+        where = f"{file.path}: [handshake]"
+        if given is None or file.clock is None or not isinstance(file.clock.latency, int) or file.accumulates:
+            raise InputError(f"{where}: is of a pipeline with one latency for all operands, which is no accumulator")
+        if given.reset not in file.tied:
+            raise InputError(f"{where} reset: {given.reset} is not tied: tie the value that does not reset")
+        left = replace(file, tied={n: x for n, x in file.tied.items() if n != given.reset})
+        module, _ = _tied(left, self.module)
+        inputs, outputs = (
+            {n: x for n, x in module.ports.items() if x.direction == which} for which in ("input", "output")
+        )
+
+        def bit(name: str, ports: Mapping[str, Port]) -> Bit:
+            return self._one_bit(name, ports)[0]
+
+        ports = Ports(
+            bit(given.valid_in, inputs),
+            None if given.ready_in is None else bit(given.ready_in, outputs),
+            bit(given.valid_out, outputs),
+            None if given.ready_out is None else bit(given.ready_out, inputs),
+            bit(given.reset, inputs),
+            "0" if constant_of(file.tied[given.reset], 1, where) else "1",
+        )
+        named, _, stored = _inputs(
+            file, self.signature, module, inputs | present_values(module), False, module.new_nets()
+        )
+        stays = [x for x in file.ports if x in file.clock.held or any(REG in text for text in _texts(file, x))]
+        held = {n: bits for x in stays for n, bits in _of(named, x).items()}
+        moving = {n: bits for n, bits in named.items() if n not in held}
+        module, _ = cut(module, {x for x in stored if isinstance(x, int)})
+        result = _elements(file, "d", self.signature.d, outputs, 1)[0]
+        clock = bits_of(file.clock.port, inputs, where)[0]
+        return check_handshake(module, str(file.path), ports, moving, held, result, file.clock.latency, clock)
 
     def _held_by(self, following: Mapping[str, Port]) -> Bits:
         """Return the bits of registers that are read after the next edge of the clock."""
@@ -645,7 +697,7 @@ def _circuit(
                 others = "set of the other operands" if long else "operand set"
                 covers = f"a new {others} in every cycle"
         if structure.settles:
-            held.append("registers that always load a constant have loaded it")
+            held.append(SETTLED)
     else:
         reset = None if clock is None else clock.reset
         said.append(f"{start.age} clock cycles are unrolled, from {'any state' if reset is None else 'the reset'}")

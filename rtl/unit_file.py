@@ -162,6 +162,25 @@ class Control:
 
 
 @dataclass(frozen=True, slots=True)
+class Handshake:
+    """Ports of one bit that say valid and ready, of the operands and of d, and the reset that the pipeline begins with.
+
+    A side without ready is always ready.
+    """
+
+    valid_in: str
+    ready_in: str | None
+    valid_out: str
+    ready_out: str | None
+    reset: str
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The ports that are inputs, but for the reset."""
+        return (self.valid_in, *([] if self.ready_out is None else [self.ready_out]))
+
+
+@dataclass(frozen=True, slots=True)
 class UnitFile:
     """The content of a UNIT.toml. Paths are as written, relative to its folder.
 
@@ -184,6 +203,7 @@ class UnitFile:
     free: tuple[str, ...] = ()
     clock: Clock | None = None
     control: Control = Control()
+    handshake: Handshake | None = None
 
     @property
     def accumulates(self) -> bool:
@@ -268,7 +288,7 @@ class _Reader:
         return found
 
     def unit(self) -> UnitFile:
-        tables = ("formats", "ports", "tied", "clock", "control", "defines", "parameters")
+        tables = ("formats", "ports", "tied", "clock", "control", "handshake", "defines", "parameters")
         self.only("sources", "filelists", "top", "include", "design", "block", "free", *tables)
         top, listed, folder = self.text("top"), FileList(), self._path.parent
         for path in self.texts("filelists"):
@@ -301,6 +321,7 @@ class _Reader:
             self.texts("free"),
             self.table("clock")._clock(REG in str(self._table.get("ports"))) if "clock" in self._table else None,
             self.table("control")._control(),
+            self.table("handshake")._handshake() if "handshake" in self._table else None,
         )
 
     def _ports(self) -> dict[str, str | tuple[str, ...]]:
@@ -348,6 +369,19 @@ class _Reader:
         if found.drain is not None and found.drain_to is None:
             raise self.wrong("drain", "drain_to, which is where the register is read, has to be stated too")
         return found
+
+    def _handshake(self) -> Handshake:
+        self.only("in", "out", "reset")
+        found: list[str | None] = []
+        for key in ("in", "out"):
+            valid, slash, ready = (x.strip() for x in (self.text(key) or "").partition("/"))
+            if not valid or (slash and not ready):
+                raise self.wrong(key, 'the ports that say valid and ready are needed: "valid_i/ready_o", or "valid_i"')
+            found += [valid, ready or None]
+        reset = self.text("reset")
+        if reset is None:
+            raise self.wrong("reset", "the reset, which is tied to the value that does not reset, is needed")
+        return Handshake(str(found[0]), found[1], str(found[2]), found[3], reset)
 
     def _clock(self, has_register: bool) -> Clock:
         """Return the clock. A unit one of whose operands is a register needs no latency: none is 0 there."""
