@@ -264,7 +264,7 @@ class _Reading:
         file, given = self.file, self.file.handshake
         where = f"{file.path}: [handshake]"
         if given is None or file.clock is None or not isinstance(file.clock.latency, int) or file.accumulates:
-            raise InputError(f"{where}: is of a pipeline with one latency for all operands, which is no accumulator")
+            raise InputError(f"{where}: is of a pipeline with one latency for all operands, and not of an accumulator")
         if given.reset not in file.tied:
             raise InputError(f"{where} reset: {given.reset} is not tied: tie the value that does not reset")
         left = replace(file, tied={n: x for n, x in file.tied.items() if n != given.reset})

@@ -97,7 +97,7 @@ def is_right_in_time(folder: Path) -> bool:
     (folder / "bench.sv").write_text(BENCH.replace("SEED", str(random.Random(str(folder.name)).getrandbits(30))))
     command = ["iverilog", "-g2012", "-s", "bench", "-o", "bench.vvp", "bench.sv", "elastic_int8.sv"]
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
-    run = subprocess.run(["vvp", "-n", "bench.vvp"], cwd=folder, check=True, capture_output=True, text=True)
+    run = subprocess.run(["vvp", "-n", "bench.vvp"], cwd=folder, check=True, capture_output=True, text=True, timeout=60)
     return run.stdout.strip() == "right"
 
 
