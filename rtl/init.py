@@ -21,8 +21,8 @@ from mmaproof.rtl.unit_file import NEXT, REG, UnitFile
 from mmaproof.rtl.unroll import shortest_first
 
 _NAMES = {
-    "a": r"a|act|activation|west|lhs|matrix_?a|vec_?a|op_?a|operand_?a|src_?a|rs1|x",
-    "b": r"b|weight|wt|north|rhs|matrix_?b|vec_?b|op_?b|operand_?b|src_?b|rs2|w|y",
+    "a": r"a|act|activation|input|ifmap|west|left|lhs|matrix_?a|vec_?a|op_?a|operand_?a|src_?a|rs1|x",
+    "b": r"b|weight|wt|filter|north|up|top|rhs|matrix_?b|vec_?b|op_?b|operand_?b|src_?b|rs2|w|y",
     "c": r"c|acc|accum|accumulator|addend|matrix_?c|op_?c|operand_?c|src_?c|rs3|psum|bias",
     "d": r"d|y|z|q|r|out|output|result|res|sum|dout|acc|psum|matrix_?d",
     "scale_a": r"scale_?a|sa|a_?scale|xa",
@@ -37,10 +37,10 @@ _FILLING = re.compile(
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 _CLOCK = re.compile(r"(?:.*_)?a?(?:clk|clock)(?:_.*)?", re.IGNORECASE)
 _RESET = re.compile(r"(?:.*_)?a?(?:rst|reset)(?:_?(?P<low>n|ni|l|b))?(?:_.*)?", re.IGNORECASE)
-_CLEAR = re.compile(r"(?:.*_)?(?:clr|clear|init|start|first)(?:_.*)?", re.IGNORECASE)
+_CLEAR = re.compile(r"(?:.*_)?(?:clr|clear|init|start|first|finish|last)(?:_.*)?", re.IGNORECASE)
 _ENABLE = re.compile(r"(?:.*_)?(?:en|ena|enable|ce|valid|vld)(?:_.*)?", re.IGNORECASE)
 KEEPING = ("$mux", "$_MUX_", "$pmux")
-_HELD = re.compile(r"(?:.*_)?(?:stall|flush|clear|clr|kill)(?:_.*)?", re.IGNORECASE)
+_HELD = re.compile(r"(?:.*_)?(?:stall|flush|clear|clr|kill|load\w*)(?:_.*)?", re.IGNORECASE)
 _VALID = re.compile(r"(?:.*_)?(?:valid|vld|tag|id)(?:_.*)?", re.IGNORECASE)
 _WIDE = {16: "fp16", 32: "fp32", 64: "fp64"}
 _LANES = ("L", "K", "N", "LANES", "NUM_LANES", "SIZE", "DEPTH", "TCK", "VEC", "WIDTH_K")

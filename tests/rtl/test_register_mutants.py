@@ -29,7 +29,7 @@ from mmaproof.verification.compare import compare
 from mmaproof.verification.registers import Answered, answer_transitions, whole_status
 
 pytest.importorskip("pyosys")
-LIMITS = Limits(60, 4 << 30)
+LIMITS = Limits(300, 4 << 30)
 RULES: tuple[tuple[str, str], ...] = (
     (r"(?<![<=>+])\+(?!\+)", "-"),
     (r" \^ ", " | "),
