@@ -19,7 +19,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from mmaproof.designs.design import DISCLOSED, UNSTATED, Design, Evidence, Level, RowEvidence
+from mmaproof.designs.design import ACCUMULATOR, DISCLOSED, UNSTATED, Design, Evidence, Level, RowEvidence
 from mmaproof.designs.errors import CatalogueError, DesignError, InputError, did_you_mean, shortened
 from mmaproof.designs.files import read_toml
 from mmaproof.designs.formats import Format, find_format
@@ -83,7 +83,8 @@ class Catalogue:
         """Return the design that ``text`` names: ``ARCHITECTURE/INSTRUCTION[@parameter=value,...]``.
 
         ``disclosure:FILE`` is the design that a file discloses, whose parameters may be changed likewise.
-        The setting ``as=PROFILE`` sets every open point as a source has it. The other settings come after it.
+        The setting ``as=PROFILE`` sets every open point as a source has it, and ``accumulator=FORMAT`` the format of c
+        and d, to which rho rounds as before. The other settings come after them.
         The instruction may be shortened: any of its dot- or underscore-separated parts may be left out.
         If the designs that fit differ in shape only, the one with the largest K is taken, then the one with the
         smallest M and N. Raises DesignError for a name that is unknown or ambiguous, and for bad parameters.
@@ -105,6 +106,9 @@ class Catalogue:
             if design.architecture == DISCLOSED:
                 raise DesignError(f"{design.base_name} states every parameter: no profile says anything about it")
             design = load_disputes().apply(design, profile)
+        accumulator = parsed.pop(ACCUMULATOR, None)
+        if accumulator is not None:
+            design = design.accumulating_in(_format_of(accumulator, design.base_name))
         return design.change(**{n: parse_parameter(n, value) for n, value in parsed.items()}) if parsed else design
 
     def architecture(self, name: str) -> str:
@@ -204,6 +208,13 @@ def _parse_settings(text: str) -> dict[str, str]:
             raise DesignError(f"parameter {name} is set twice in {text!r}")
         parsed[name] = value
     return parsed
+
+
+def _format_of(text: str, name: str) -> Format:
+    try:
+        return find_format(text)
+    except InputError as problem:
+        raise DesignError(f"{name}: {ACCUMULATOR}: {problem}") from problem
 
 
 def _parts(instruction: str) -> list[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
-from mmaproof.designs.formats import FORMATS, Format, integer_format
+from mmaproof.designs.formats import FORMATS, Format, float_format, integer_format
 
 
 class Rounding(StrEnum):
@@ -127,14 +127,35 @@ def _each_rounding(target: str) -> dict[str, Conversion]:
     return {f"{rounding}-{target}": Conversion(rounding, fmt, fmt.fraction_bits) for rounding in Rounding}
 
 
+_PACKED = "packed-"
+"""What stands before a format eXmY in the name of a conversion: ``rz-e8m13`` is of fp32, with 13 fraction bits."""
+
+
+def packed(rounding: Rounding, fmt: Format) -> str:
+    """Return the name of the conversion that rounds to ``fmt``, all of whose fraction bits it uses."""
+    name = f"{rounding}-{fmt.name}"
+    return name if name in RHO and RHO[name].target is fmt else f"{rounding}-{_PACKED}{fmt.name}"
+
+
+def _to_packed(name: str) -> Conversion | None:
+    """Return the conversion of a name that ``packed`` gives; None for another one."""
+    rounding, _, target = name.partition("-")
+    fmt = float_format(target.removeprefix(_PACKED)) if target.startswith(_PACKED) else None
+    if fmt is None or rounding not in list(Rounding):
+        return None
+    return Conversion(Rounding(rounding), fmt, fmt.fraction_bits)
+
+
 class _Conversions(dict[str, Conversion]):
-    """Conversions by name. Registers of integers of any width are found by name; those that units have are listed."""
+    """Conversions by name. Those to integers of any width and to eXmY are found by name; what units have is listed."""
 
     def __missing__(self, name: str) -> Conversion:
-        fmt = integer_format(name)
-        if fmt is None or fmt.name != name:
+        fmt, found = integer_format(name), _to_packed(name)
+        if fmt is not None and fmt.name == name:
+            found = Conversion(Rounding.RZ, fmt, fmt.fraction_bits)
+        if found is None:
             raise KeyError(name)
-        return Conversion(Rounding.RZ, fmt, fmt.fraction_bits)
+        return found
 
 
 class WithIntegers(tuple[str, ...]):
@@ -145,6 +166,15 @@ class WithIntegers(tuple[str, ...]):
     def __contains__(self, name: object) -> bool:
         fmt = integer_format(name) if isinstance(name, str) else None
         return (fmt is not None and fmt.name == name) or super().__contains__(name)
+
+
+class WithPacked(WithIntegers):
+    """The same, and those to formats eXmY."""
+
+    __slots__ = ()
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or (isinstance(name, str) and _to_packed(name) is not None)
 
 
 RHO: dict[str, Conversion] = _Conversions(

@@ -14,6 +14,7 @@ from functools import cached_property
 from html import escape
 from typing import Any
 
+from mmaproof.designs.conversions import packed
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import Format
 from mmaproof.designs.parameters import (
@@ -98,6 +99,9 @@ UNSTATED = RowEvidence()
 DISCLOSED = "disclosure"
 """The architecture, and the family, of designs that a file discloses: ``disclosure:FILE``."""
 
+ACCUMULATOR = "accumulator"
+"""The setting that names the format of c and d: ``NAME@accumulator=e8m13``."""
+
 LONGEST = 1 << 16
 """The most products that an instruction, or a dot product in a question, may have."""
 
@@ -131,6 +135,8 @@ class Design:
     k_multiple: int | None = None
     """elements in multiples of which one instruction is configured to a K below ``k``, so that nothing is multiplied
     beyond them; None for an instruction of one K, which +0 elements fill up"""
+    accumulator: Format | None = None
+    """the format of c and d where it is not that of the catalogue's row, but one that the unit keeps inside"""
     takes_c: bool = field(default=True, compare=False)
     """whether the instruction has an operand c; without one, c is an addition beside it, and -0 adds nothing"""
 
@@ -210,6 +216,7 @@ class Design:
     def name(self) -> str:
         """The full name, changed parameters included. ``find_design`` finds the same design by it."""
         settings = [f"as={self.profile}"] if self.profile else []
+        settings += [f"{ACCUMULATOR}={self.accumulator.name}"] if self.accumulator is not None else []
         values = complete_settings(self.chain, self.step) if self.changed else {}
         settings += [f"{n}={format_parameter(n, values[n])}" for n in self.changed]
         return f"{self.base_name}@{','.join(settings)}" if settings else self.base_name
@@ -277,6 +284,20 @@ class Design:
         self._check_parametric()
         new_chain, new_step = compose(complete_settings(self.chain, self.step) | settings)
         return replace(self, chain=new_chain, step=new_step, profile=profile)
+
+    def accumulating_in(self, fmt: Format) -> Design:
+        """Return the same design with c and d of another floating-point format, to which rho rounds as before.
+
+        Raises DesignError for a design of integers, for one whose rho rounds twice, and for a netlist.
+        """
+        self._check_parametric()
+        rho = self.step.conversion
+        if fmt.is_integer or self.d_format.is_integer or rho.via is not None:
+            raise DesignError(f"{self.base_name}: {ACCUMULATOR} = {fmt.name}: numbers that are rounded once are needed")
+        settings = complete_settings(self.chain, self.step) | {"rho": packed(rho.rounding, fmt)}
+        chain, step = compose(settings)
+        signature = replace(self.signature, c=fmt, d=fmt)
+        return replace(self, signature=signature, chain=chain, step=step, accumulator=fmt)
 
     def _check_parametric(self) -> None:
         if not self.step.is_parametric:

@@ -367,10 +367,10 @@ _IS_IEEE, _NAN_ONLY, _NONE, _INTEGER = Specials.IEEE, Specials.NAN_ONLY, Special
 
 
 class _Formats(dict[str, Format]):
-    """Formats by name. Integers of any width from 2 to 64 are found by name; those that units have are listed."""
+    """Formats by name. Integers of any width from 2 to 64, and eXmY, are found by name; what units have is listed."""
 
     def __missing__(self, name: str) -> Format:
-        found = integer_format(name)
+        found = integer_format(name) or float_format(name)
         if found is None:
             raise KeyError(name)
         return found
@@ -385,10 +385,28 @@ def integer_format(name: str) -> Format | None:
         return None
     signed = found["unsigned"] is None
     whole, isa = (f"int{bits}", f"s{bits}") if signed else (f"uint{bits}", f"u{bits}")
-    if name != whole:
+    if name != whole or name in FORMATS:
         return FORMATS[whole]
     meaning = "two's complement" if signed else "unsigned"
     return Format(whole, isa, None, 0, bits - signed, Specials.INTEGER, meaning, signed=signed)
+
+
+EXPONENT_BITS, FRACTION_BITS = range(2, 12), range(1, 53)
+"""X and Y of the formats eXmY: no wider than those of fp64."""
+
+
+@cache
+def float_format(name: str) -> Format | None:
+    """Return the format eXmY of X exponent and Y fraction bits that accumulators have inside a unit, as e8m13.
+
+    It has a sign, subnormals, infinities and NaNs, as IEEE 754 lays them out. None for another name, and for one of the
+    list, which may mean something else (e4m3 and e8m7 have no infinities).
+    """
+    found = re.fullmatch(r"e([1-9]\d?)m([1-9]\d?)", name)
+    sizes = (0, 0) if found is None else (int(found[1]), int(found[2]))
+    if name in FORMATS or sizes[0] not in EXPONENT_BITS or sizes[1] not in FRACTION_BITS:
+        return None
+    return Format(name, name, None, *sizes, Specials.IEEE, f"{_IEEE}, of other sizes")
 
 
 FORMATS: dict[str, Format] = _Formats(
@@ -462,7 +480,7 @@ def find_format(name: str) -> Format:
     try:
         return FORMATS[ALIASES.get(name, name)]
     except KeyError:
-        more = "intN or uintN with N from 2 to 64, or a format of IEEE P3109 (binary8p4se)"
+        more = "intN or uintN with N from 2 to 64, eXmY (e8m13), or a format of IEEE P3109 (binary8p4se)"
         raise InputError(f"unknown format {name!r}: one of {', '.join(FORMATS)}, {more}") from None
 
 

@@ -7,16 +7,18 @@ from dataclasses import dataclass, field
 
 from mmaproof.designs.design import Design
 
-HOLD, CLEAR, FIRST = "hold", "clear", "clear with enable"
-"""Keys of claims: it keeps its value; it becomes the value of the start; the same while it is enabled, too."""
+HOLD, CLEAR, FIRST, DRAIN = "hold", "clear", "clear with enable", "drain"
+"""Keys of claims: it keeps its value; it becomes the value of the start; the same while it is enabled, too; it is read
+elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
 class Transition:
     """A claim about one clock cycle: the register holds next what ``model`` returns, where ``unit`` is its netlist.
 
-    c is what the register holds, or what it loads, and d what it holds next. A model of None is the design that the
-    unit is meant to be. Claims of one ``key`` are alternatives: one of them is to hold.
+    c is what the register holds, or what it loads, and d what it holds next, or what ``read`` holds, as many cycles
+    later as the ``longest`` path to it has registers. A model of None is the design that the unit is meant to be.
+    Claims of one ``key`` are alternatives: one of them is to hold.
     """
 
     key: str
@@ -25,4 +27,6 @@ class Transition:
     model: Design | None
     where: tuple[str, ...] = ()
     control: Mapping[str, bool] = field(default_factory=dict)
-    """whether the register is enabled, cleared and loaded"""
+    """whether the register is enabled, cleared, loaded and drained"""
+    read: str | None = None
+    longest: int = 0

@@ -58,11 +58,19 @@ class Layout:
     """the inputs, with their bits at their places in a row"""
     steering: Bits = ()
     """the bits of the inputs that steer a register"""
+    added: Sequence[Bits] = ()
+    """further words of which d is the sum"""
+    less: int = 0
+    """what the row has besides the first word of a c that is a sum"""
 
     @property
     def row_bits(self) -> int:
         """The number of bits of a row."""
         return len({bit for held in (self.inputs, self.stored) for bits in held.values() for bit in bits})
+
+    def result(self, word: str) -> str:
+        """Return d as an expression of the word that has the outputs."""
+        return " + ".join(of_word(bits, word) for bits in (self.d, *self.added))
 
     @property
     def out_bits(self) -> int:
@@ -90,34 +98,47 @@ def layout_of(
     if file.control.load_from is not None:
         unmapped.append(file.control.load_from)
         if values["load"]:  # what the register held may be anything
-            unmapped[-1], given["c"] = (
-                " ".join([given["c"]] if isinstance(given["c"], str) else given["c"]),
-                unmapped[-1],
-            )
+            given["c"] = unmapped.pop()
+            unmapped += [file.ports["c"]] if isinstance(file.ports["c"], str) else file.ports["c"]
+    added = () if values["load"] else file.added_to_c
+    unmapped += added
     formats = {"a": signature.a, "b": signature.b, "c": signature.c, "scale_a": signature.scale}
     formats["scale_b"] = signature.scale
     operands = []
     for name, fmt in formats.items():
         if name in given and fmt is not None:
-            operands.append((name, fmt.bits, _elements(given[name], fmt, ports["input"])))
+            elements = _elements(given[name], fmt, ports["input"], result=name == "c")
+            operands.append((name, fmt.bits, elements if name != "c" else elements[:1]))
     constants = 0
     steering: Bits = ()
     for role, signal in file.control.signals.items():
-        expression, value = steered(signal, values[role])
+        expression, value = steered(signal, values.get(role, False))
         steering += bits_of(expression, ports["input"], f"{file.path}: [control] {role}")
         constants |= _scattered(value, steering[-1:])
+    for expression in () if file.handshake is None else file.handshake.given:  # nothing stalls
+        constants |= _scattered(1, bits_of(expression, ports["input"], f"{file.path}: [handshake]"))
     for expression, tied in file.tied.items():
         bits = bits_of(expression, ports["input"], f"{file.path}: [tied]")
         constants |= _scattered(constant_of(tied, len(bits), expression), bits)
     for expression in unmapped:
-        bits = bits_of(expression, ports["input"], f"{file.path}: free")
+        bits = _nets(bits_of(expression, ports["input"], f"{file.path}: free", result=True))
         names = [f"free {expression}[{i}]" if len(bits) > 1 else f"free {expression}" for i in range(len(bits))]
         constants |= sum((free or {}).get(name, 0) << int(bit) for name, bit in zip(names, bits, strict=True))
-    d = _elements(file.ports["d"], signature.d, ports["output"], result=True)[0]
+        if expression in added:  # a word as a whole
+            constants |= _scattered((free or {}).get(f"free {expression}", 0), bits)
+    less = sum(
+        sum((constants >> int(bit) & 1) << i if isinstance(bit, int) else int(bit) << i for i, bit in enumerate(bits))
+        for bits in (bits_of(x, ports["input"], "ports", result=True) for x in added)
+    )
+    d, *further = _elements(file.ports["d"], signature.d, ports["output"], result=True)
     inputs, outputs = (
         {n: x.bits for n, x in ports[direction].items() if n in unit.ports} for direction in ("input", "output")
     )
-    return Layout(inputs, outputs, operands, constants, d, stored, following, ports["input"], steering)
+    return Layout(inputs, outputs, operands, constants, d, stored, following, ports["input"], steering, further, less)
+
+
+def _nets(bits: Bits) -> Bits:
+    return tuple(bit for bit in bits if isinstance(bit, int))
 
 
 def _registers(unit: RtlUnit, which: str, ports: dict[str, Port]) -> dict[str, Bits]:
@@ -155,8 +176,10 @@ def rows_text(layout: Layout, batch: OperandBatch) -> str:
     columns: list[tuple[Sequence[Bits], list[list[int]]]] = []
     for name, width, elements in layout.operands:
         # the unit may have no ports for the ignored bits of a format, which are its lowest
-        values = getattr(batch, name).reshape(len(batch), -1) >> (width - len(elements[0]))
-        columns.append((elements, values.tolist()))
+        values = (getattr(batch, name).reshape(len(batch), -1) >> (width - len(elements[0]))).tolist()
+        if name == "c" and layout.less:
+            values = [[(x - layout.less) % (1 << width) for x in row] for row in values]
+        columns.append((elements, values))
     digits = (layout.row_bits + 3) // 4
     lines = []
     for i in range(len(batch)):
@@ -223,9 +246,7 @@ def bench_text(
     checked, ending = ([], []) if is_nan is None else _checks(layout, rows, is_nan)
     shown = f'$display("{RESULT}%b", out);' if is_nan is None else "check({});"
     recorded = [] if waves is None else [f'$dumpfile("{waves.file}");', f"$dumpvars(0, {BENCH});"]
-    model = (
-        [] if waves is None else [f"wire [{len(layout.d) - 1}:0] d = {of_word(layout.d, 'out')};", f"{MODEL} model(i);"]
-    )
+    model = [] if waves is None else [f"wire [{len(layout.d) - 1}:0] d = {layout.result('out')};", f"{MODEL} model(i);"]
     lines = [
         "`timescale 1ns / 1ps",
         f"module {BENCH};",
@@ -275,7 +296,7 @@ def _checks(layout: Layout, rows: int, is_nan: str) -> tuple[list[str], list[str
     width = len(layout.d)
     declared = [
         f"reg [{width - 1}:0] expected [0:{rows - 1}];",
-        f"wire [{width - 1}:0] d = {of_word(layout.d, 'out')};",
+        f"wire [{width - 1}:0] d = {layout.result('out')};",
         "integer failures = 0;",
         f"function is_nan(input [{width - 1}:0] x);",
         f"{_INDENT}is_nan = {is_nan};",
@@ -309,11 +330,22 @@ def _array(kind: str, name: str, bits: Bits, array: UnpackedArray) -> list[str]:
     return lines
 
 
+_EDGE = "#1 clock = 1; #1 clock = 0;"
+
+
 def _stimulus(unit: RtlUnit, layout: Layout, rows: int, shown: str, stays: bool) -> list[str]:
     """Return what runs the rows; ``shown`` is done for each, with its number. Each ``stays`` until d is there."""
+    handshake = unit.file.handshake
+    if handshake is None:
+        return _rows(unit, layout, rows, shown, stays)
+    (bit,) = bits_of(handshake.reset, layout.ports, "ports")
+    flipped = f"row[{bit}] = !row[{bit}];"
+    return [f"row = rows[0]; {flipped} {_EDGE} {flipped} #1", *_rows(unit, layout, rows, shown, stays)]
+
+
+def _rows(unit: RtlUnit, layout: Layout, rows: int, shown: str, stays: bool) -> list[str]:
     clock = unit.file.clock
-    show = shown.format("i")
-    edge = "#1 clock = 1; #1 clock = 0;"
+    show, edge = shown.format("i"), _EDGE
     if clock is None:
         return [f"for (i = 0; i < {rows}; i = i + 1) begin", f"{_INDENT}row = rows[i]; #1 {show}", "end"]
     if clock.cycles is not None:

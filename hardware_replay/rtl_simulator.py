@@ -176,9 +176,15 @@ def _read(layout: Layout, printed: str, rows: int, simulator: str) -> Simulated:
     values, undefined = [], []
     for line in lines:
         bits = line[::-1].lower()
-        d = [place if isinstance(place, str) else bits[place] for place in layout.d]
-        values.append(sum(1 << i for i, bit in enumerate(d) if bit == "1"))
-        undefined.append(sum(1 << i for i, bit in enumerate(d) if bit in "xz"))
+        total, lost = 0, 0
+        for word in (layout.d, *layout.added):
+            d = [place if isinstance(place, str) else bits[place] for place in word]
+            total += sum(1 << i for i, bit in enumerate(d) if bit == "1")
+            lost |= sum(1 << i for i, bit in enumerate(d) if bit in "xz")
+        whole = (1 << len(layout.d)) - 1
+        values.append(total & whole)
+        # a sum is undefined from the lowest undefined bit of a word on
+        undefined.append(lost if not layout.added or not lost else whole & -(lost & -lost))
     return Simulated(tuple(values), tuple(undefined), simulator)
 
 

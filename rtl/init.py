@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from mmaproof.designs.catalogue import INTEGER, load_catalogue
 from mmaproof.designs.circuit import Bit, Bits
 from mmaproof.designs.errors import InputError
-from mmaproof.designs.formats import FORMATS
+from mmaproof.designs.formats import FORMATS, integer_format
+from mmaproof.rtl.declarations import Declared, declared_ports, fields_of_ports, top_modules
 from mmaproof.rtl.elaboration import elaborate
 from mmaproof.rtl.netlist import Module, Port, cone, drivers_of, input_bits, read_module, with_constants
 from mmaproof.rtl.pipeline import Structure, latencies
 from mmaproof.rtl.registers import cut, registers_of, with_next_values
-from mmaproof.rtl.unit_file import NEXT, REG, VHDL, UnitFile
+from mmaproof.rtl.unit_file import NEXT, REG, UnitFile
 from mmaproof.rtl.unroll import shortest_first
 
 _NAMES = {
-    "a": r"a|act|activation|west|lhs|matrix_?a|vec_?a|op_?a|operand_?a|src_?a|rs1|x",
-    "b": r"b|weight|wt|north|rhs|matrix_?b|vec_?b|op_?b|operand_?b|src_?b|rs2|w|y",
+    "a": r"a|act|activation|input|ifmap|west|left|lhs|matrix_?a|vec_?a|op_?a|operand_?a|src_?a|rs1|x",
+    "b": r"b|weight|wt|filter|north|up|top|rhs|matrix_?b|vec_?b|op_?b|operand_?b|src_?b|rs2|w|y",
     "c": r"c|acc|accum|accumulator|addend|matrix_?c|op_?c|operand_?c|src_?c|rs3|psum|bias",
     "d": r"d|y|z|q|r|out|output|result|res|sum|dout|acc|psum|matrix_?d",
     "scale_a": r"scale_?a|sa|a_?scale|xa",
@@ -33,17 +35,12 @@ _FILLING = re.compile(
 )
 """Words of names that say nothing about what a port is."""
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
-_ONE = re.compile(r"(?P<kind>.*?)\b(?P<name>\w+)\s*(?P<array>(?:\[[^\[\]]*\]\s*)*)", re.DOTALL)
-_RANGE = re.compile(r"\[\s*(?P<last>\w+)\s*(?P<less>-\s*1)?\s*:\s*0\s*\]")
-_PARAMETER = re.compile(r"\b(?P<name>\w+)\s*=\s*(?P<value>\d+)\s*[,;)]")
-_DECLARED = re.compile(r"\b(?:input|output)\b(?P<rest>.*?)(?=\b(?:input|output|inout)\b|;|\)\s*;)", re.DOTALL)
-_OF_VHDL = re.compile(r"(?P<names>\w+(?:\s*,\s*\w+)*)\s*:\s*(?:in|out)\s+(?P<kind>\w+)", re.IGNORECASE)
 _CLOCK = re.compile(r"(?:.*_)?a?(?:clk|clock)(?:_.*)?", re.IGNORECASE)
 _RESET = re.compile(r"(?:.*_)?a?(?:rst|reset)(?:_?(?P<low>n|ni|l|b))?(?:_.*)?", re.IGNORECASE)
-_CLEAR = re.compile(r"(?:.*_)?(?:clr|clear|init|start|first)(?:_.*)?", re.IGNORECASE)
+_CLEAR = re.compile(r"(?:.*_)?(?:clr|clear|init|start|first|finish|last)(?:_.*)?", re.IGNORECASE)
 _ENABLE = re.compile(r"(?:.*_)?(?:en|ena|enable|ce|valid|vld)(?:_.*)?", re.IGNORECASE)
 KEEPING = ("$mux", "$_MUX_", "$pmux")
-_HELD = re.compile(r"(?:.*_)?(?:stall|flush|clear|clr|kill)(?:_.*)?", re.IGNORECASE)
+_HELD = re.compile(r"(?:.*_)?(?:stall|flush|clear|clr|kill|load\w*)(?:_.*)?", re.IGNORECASE)
 _VALID = re.compile(r"(?:.*_)?(?:valid|vld|tag|id)(?:_.*)?", re.IGNORECASE)
 _WIDE = {16: "fp16", 32: "fp32", 64: "fp64"}
 _LANES = ("L", "K", "N", "LANES", "NUM_LANES", "SIZE", "DEPTH", "TCK", "VEC", "WIDTH_K")
@@ -63,27 +60,16 @@ class _Map:
     accumulator: str | None = None
     """a register that is c and d"""
     control: dict[str, str] = field(default_factory=dict)
-    taken: Bits = ()
-    """the bits of the operands"""
+    elements: dict[str, list[Bits]] = field(default_factory=dict)
+    """the bits of the elements of each operand"""
     result: Bits = ()
     others: dict[str, list[str]] = field(default_factory=dict)
     """further ports that an operand may be"""
 
 
-@dataclass(frozen=True, slots=True)
-class _Declared:
-    """How the sources declare a port: as "int" or "uint" or neither, and of elements of how many bits.
-
-    None bits are those of the whole port; 0 bits are not known.
-    """
-
-    kind: str = ""
-    element: int | None = None
-
-
 def first_map(
     sources: Sequence[Path],
-    top: str,
+    top: str | None,
     path: Path,
     *,
     include: Sequence[Path] = (),
@@ -91,7 +77,11 @@ def first_map(
     parameters: Mapping[str, str] | None = None,
     design: str | None = None,
 ) -> str:
-    """Return the text of a UNIT.toml that is to be written at ``path``. Raises as ``elaborate`` and ``read_module``."""
+    """Return the text of a UNIT.toml that is to be written at ``path``.
+
+    Without ``top``, it is of the only module that no other one has inside. Raises InputError where there are several,
+    and as ``elaborate`` and ``read_module``.
+    """
     folder = path.parent
 
     def relative(file: Path) -> str:
@@ -100,14 +90,48 @@ def first_map(
     unit = UnitFile(
         path,
         tuple(relative(x) for x in sources),
-        top,
+        top or "",
         tuple(relative(x) for x in include),
         dict(defines or {}),
         dict(parameters or {}),
     )
-    module = read_module(top, elaborate(unit))
-    found = _guessed(module, unit.parameters, _declared(unit))
-    return "".join(f"{line}\n" for line in _lines(unit, module, found, design))
+    unit = unit if top is not None else replace(unit, top=_only_top(unit))
+    module = read_module(unit.top, elaborate(unit))
+    declared = declared_ports(unit)
+    module, labels = _with_fields(unit, module, declared)
+    found = _guessed(module, unit.parameters, declared, labels)
+    return "".join(f"{line}\n" for line in _lines(unit, module, found, design, labels))
+
+
+def _only_top(unit: UnitFile) -> str:
+    """Return the module that is meant. Raises InputError if there are several, or none."""
+    for source in unit.sources:
+        if not (unit.folder / source).is_file():
+            raise InputError(f"there is no file {unit.folder / source}")
+    found = top_modules(unit)
+    if len(found) != 1:
+        several = f"one of {', '.join(found)}" if found else "no module was found that no other one has inside"
+        raise InputError(f"which module is meant? Name it with --top: {several}")
+    return found[0]
+
+
+def _with_fields(unit: UnitFile, module: Module, declared: dict[str, Declared]) -> tuple[Module, dict[str, str]]:
+    """Return the module with a slice for each field of a port that is a structure, and the names of these fields.
+
+    How they are declared is added to ``declared``.
+    """
+    ports: dict[str, Port] = {}
+    labels: dict[str, str] = {}
+    fields = fields_of_ports(unit, {n: len(x.bits) for n, x in module.ports.items()})
+    for name, port in module.ports.items():
+        if name not in fields:
+            ports[name] = port
+        for field_ in reversed(fields.get(name, [])):
+            low, high = port.index(field_.low), port.index(field_.low + field_.width - 1)
+            part = f"{name}[{low}]" if field_.width == 1 else f"{name}[{high}:{low}]"
+            ports[part] = Port(part, port.direction, port.bits[field_.low : field_.low + field_.width])
+            labels[part], declared[part.lower()] = field_.name.rpartition(".")[2], field_.declared
+    return replace(module, ports=ports), labels
 
 
 def _role(name: str, operands: Sequence[str]) -> tuple[str, int | None] | None:
@@ -125,51 +149,13 @@ def _role(name: str, operands: Sequence[str]) -> tuple[str, int | None] | None:
     return None
 
 
-def _declared(unit: UnitFile) -> dict[str, _Declared]:
-    """Return how the sources declare ports, by the name of the port.
-
-    Yosys does not say it. Names are in lower case, because VHDL knows no other difference.
-    """
-    found: dict[str, _Declared] = {}
-    for source in unit.sources:
-        text = (unit.folder / source).read_text(encoding="utf-8", errors="replace")
-        if Path(source).suffix.lower() in VHDL:
-            kinds = {"signed": _Declared("int"), "unsigned": _Declared("uint")}
-            for port in _OF_VHDL.finditer(re.sub(r"--.*", "", text)):
-                names = [x.strip().lower() for x in port["names"].split(",")]
-                found |= dict.fromkeys(names, kinds[port["kind"].lower()]) if port["kind"].lower() in kinds else {}
-            continue
-        text = re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL)
-        header = re.search(rf"\bmodule\s+{re.escape(unit.top)}\b(.*?)\bendmodule\b", text, re.DOTALL)
-        text = "" if header is None else header[1]
-        values = [*_PARAMETER.finditer(text)]
-        parameters = {x["name"]: x["value"] for x in reversed(values)} | dict(unit.parameters)
-        for declared in _DECLARED.finditer(text):
-            kind = ""
-            for each in declared["rest"].split(","):
-                one = _ONE.fullmatch(each.strip().rstrip(") "))
-                if one is not None:
-                    kind = one["kind"] or kind
-                    found[one["name"].lower()] = _as_declared(kind, one["array"], parameters)
-    return found
-
-
-def _as_declared(kind: str, array: str, parameters: Mapping[str, str]) -> _Declared:
-    """Return how a port of a type is declared that may be an array: of packed elements, or of unpacked ones."""
-    sign = "int" if re.search(r"\bsigned\b", kind) else ""
-    packed, several = re.findall(r"\[[^\[\]]*\]", kind), re.findall(r"\[[^\[\]]*\]", array)
-    if len(packed) + len(several) < 2:
-        return _Declared(sign)
-    last = _RANGE.fullmatch(packed[-1]) if packed else None
-    number = "" if last is None else parameters.get(last["last"], last["last"])
-    return _Declared(sign, int(number) + (not last["less"]) if last is not None and number.isdigit() else 0)
-
-
-def _guessed(module: Module, parameters: Mapping[str, str], declared: Mapping[str, _Declared]) -> _Map:
+def _guessed(
+    module: Module, parameters: Mapping[str, str], declared: Mapping[str, Declared], labels: Mapping[str, str]
+) -> _Map:
     found = _Map()
     given: dict[str, dict[int | None, Port]] = {}
     roles = {
-        x.name: _role(x.name, ("a", "b", "c", "scale_a", "scale_b"))
+        x.name: _role(labels.get(x.name, x.name), ("a", "b", "c", "scale_a", "scale_b"))
         for x in module.ports.values()
         if x.direction == "input"
     }
@@ -182,14 +168,14 @@ def _guessed(module: Module, parameters: Mapping[str, str], declared: Mapping[st
         if role is None or not is_one or role[1] in given.get(role[0], {}) or (len(port.bits) == 1 and not given):
             if role is not None:
                 found.others.setdefault(role[0], []).append(name)
-            _other(found, module, port)
+            _other(found, module, port, labels.get(name, name))
         else:
             given.setdefault(role[0], {})[role[1]] = port
     outputs = [x for x in module.ports.values() if x.direction == "output"]
-    result = next((x for x in outputs if len(x.bits) > 1 and _role(x.name, ("d",))), None)
+    result = next((x for x in outputs if len(x.bits) > 1 and _role(labels.get(x.name, x.name), ("d",))), None)
     result = result or max(outputs, key=lambda x: len(x.bits), default=None)
     used = [x for ports in given.values() for x in ports.values()] + ([result] if result is not None else [])
-    numbers = next((x.kind for port in used if (x := declared.get(port.name.lower(), _Declared())).kind), None)
+    numbers = next((x.kind for port in used if (x := declared.get(port.name.lower(), Declared())).kind), None)
     if result is not None:
         found.others["d"] = [x.name for x in outputs if x is not result and len(x.bits) == len(result.bits)]
         found.ports["d"] = f'"{result.name}"'
@@ -202,7 +188,7 @@ def _guessed(module: Module, parameters: Mapping[str, str], declared: Mapping[st
             ordered = sorted(ports.items(), key=lambda x: -1 if x[0] is None else x[0])
             found.ports[operand] = "[" + ", ".join(f'"{x.name}"' for _, x in ordered) + "]"
         found.formats[operand] = _element_format(operand, [*ports.values()], parameters, declared, numbers)
-    found.taken = tuple(bit for x in given.values() for port in x.values() for bit in port.bits)
+    found.elements = {n: _elements(ports, found.formats.get(n, "")) for n, ports in given.items()}
     found.result = () if result is None else result.bits
     if found.accumulator is not None:
         register = module.registers[found.accumulator]
@@ -210,8 +196,21 @@ def _guessed(module: Module, parameters: Mapping[str, str], declared: Mapping[st
         for operand, which in (("c", REG), ("d", NEXT)):
             found.ports[operand] = f'"{which}{found.accumulator}"  # CHECK: a register that feeds back'
             fmt = f"{kind}{len(register.bits)}"
-            found.formats[operand] = fmt if fmt in FORMATS else _WIDE.get(len(register.bits), "")
+            found.formats[operand] = fmt if _is_format(fmt) else _WIDE.get(len(register.bits), "")
     return found
+
+
+def _is_format(name: str) -> bool:
+    return name in FORMATS or integer_format(name) is not None
+
+
+def _elements(ports: Mapping[int | None, Port], fmt: str) -> list[Bits]:
+    """Return the bits of elements, lowest first: of one port as wide as several elements, those of each."""
+    bits = [x.bits for _, x in sorted(ports.items(), key=lambda x: -1 if x[0] is None else x[0])]
+    width = FORMATS[fmt].bits if _is_format(fmt) else 0
+    if len(bits) > 1 or not width or len(bits[0]) % width:
+        return bits
+    return [bits[0][i : i + width] for i in range(0, len(bits[0]), width)]
 
 
 def _accumulator(module: Module) -> str | None:
@@ -244,14 +243,14 @@ def _element_format(
     operand: str,
     ports: Sequence[Port],
     parameters: Mapping[str, str],
-    declared: Mapping[str, _Declared],
+    declared: Mapping[str, Declared],
     numbers: str | None,
 ) -> str:
     """Return the format of the elements of an operand; an empty text where nothing tells it."""
     if numbers is not None and not operand.startswith("scale"):
         return _number_format(operand, ports, declared, numbers)
     width = sum(len(x.bits) for x in ports)
-    elements = {declared.get(x.name.lower(), _Declared()).element for x in ports}
+    elements = {declared.get(x.name.lower(), Declared()).element for x in ports}
     if 0 in elements:
         return ""
     element = elements.pop() if len(elements) == 1 else None
@@ -259,30 +258,30 @@ def _element_format(
     return _format(operand, width, count, parameters)
 
 
-def _number_format(operand: str, ports: Sequence[Port], declared: Mapping[str, _Declared], numbers: str | None) -> str:
+def _number_format(operand: str, ports: Sequence[Port], declared: Mapping[str, Declared], numbers: str | None) -> str:
     """Return the integer format of ports where some port is declared as a number; an empty text where none fits."""
     if numbers is None:
         return ""
-    stated = [(x, declared.get(x.name.lower(), _Declared())) for x in ports]
+    stated = [(x, declared.get(x.name.lower(), Declared())) for x in ports]
     kinds = {x.kind or (numbers if operand in "ab" else "int") for _, x in stated}
     widths = {len(port.bits) if x.element is None else x.element for port, x in stated}
     name = f"{kinds.pop()}{widths.pop()}" if len(kinds) == len(widths) == 1 else ""
-    return name if name in FORMATS else ""
+    return name if _is_format(name) else ""
 
 
-def _other(found: _Map, module: Module, port: Port) -> None:
-    """Guess what an input is that is not an operand."""
+def _other(found: _Map, module: Module, port: Port, label: str) -> None:
+    """Guess from its name, which is a ``label``, what an input is that is not an operand."""
     clocks = {bit for cell in module.cells for bit in cell.inputs.get("CLK", ())}
-    reset = _RESET.fullmatch(port.name)
-    if len(port.bits) == 1 and (clocks.intersection(port.bits) or _CLOCK.fullmatch(port.name)):
+    reset = _RESET.fullmatch(label)
+    if len(port.bits) == 1 and (clocks.intersection(port.bits) or _CLOCK.fullmatch(label)):
         found.clock = found.clock or port.name
-    elif found.accumulator is not None and len(port.bits) == 1 and reset is None and _steers(found, port.name):
+    elif found.accumulator is not None and len(port.bits) == 1 and reset is None and _steers(found, port.name, label):
         return
     elif reset is not None:
         found.tied[port.name] = f"{1 if reset['low'] else 0}  # CHECK: not in reset"
-    elif _HELD.fullmatch(port.name):
+    elif _HELD.fullmatch(label):
         found.tied[port.name] = "0  # CHECK"
-    elif _VALID.fullmatch(port.name):
+    elif _VALID.fullmatch(label):
         found.free.append(port.name)
     elif len(port.bits) == 1:
         found.tied[port.name] = "1  # CHECK: enabled, or list it as free"
@@ -290,10 +289,10 @@ def _other(found: _Map, module: Module, port: Port) -> None:
         found.undecided[port.name] = f'"{len(port.bits)}\'d0"  # map these bits above, tie them, or list them as free'
 
 
-def _steers(found: _Map, name: str) -> bool:
+def _steers(found: _Map, name: str, label: str) -> bool:
     """Note what an input does with a register that accumulates, if its name says it."""
     for role, names in (("clear", _CLEAR), ("enable", _ENABLE)):
-        if role not in found.control and names.fullmatch(name):
+        if role not in found.control and names.fullmatch(label):
             found.control[role] = name
             return True
     return False
@@ -313,7 +312,7 @@ def _format(operand: str, width: int, ports: int, parameters: Mapping[str, str])
     return "fp16" if width % 16 == 0 else "e4m3" if width % 8 == 0 else ""
 
 
-def _lines(unit: UnitFile, module: Module, found: _Map, design: str | None) -> list[str]:
+def _lines(unit: UnitFile, module: Module, found: _Map, design: str | None, labels: Mapping[str, str]) -> list[str]:
     def listed(texts: Sequence[str]) -> str:
         return "[" + ", ".join(f'"{x}"' for x in texts) + "]"
 
@@ -325,7 +324,10 @@ def _lines(unit: UnitFile, module: Module, found: _Map, design: str | None) -> l
         )
 
     lines = [f"# A first map of {module.name}, guessed from the names and the widths of its ports: check every line."]
-    lines += [f"# {x.direction} {x.name}, {len(x.bits)} bits" for x in module.ports.values()]
+    lines += [
+        f"# {x.direction} {x.name}{f' = {labels[x.name]}' if x.name in labels else ''}, {len(x.bits)} bits"
+        for x in module.ports.values()
+    ]
     lines += [f"sources = {listed(unit.sources)}", f'top = "{unit.top}"']
     lines += [f"include = {listed(unit.include)}"] if unit.include else []
     lines += [f"defines = {table(unit.defines)}"] if unit.defines else []
@@ -333,7 +335,7 @@ def _lines(unit: UnitFile, module: Module, found: _Map, design: str | None) -> l
     if design is not None:
         lines.append(f'design = "{design}"')
     else:
-        lines.append('# design = "ARCHITECTURE/INSTRUCTION"  # what it is meant to be: see `mmaproof list designs`')
+        lines += _meant(found)
     if found.free:
         lines.append(f"free = {listed(found.free)}  # CHECK: inputs that must not matter")
     scaled = "scale_a" in found.ports
@@ -356,17 +358,49 @@ def _lines(unit: UnitFile, module: Module, found: _Map, design: str | None) -> l
         else:
             lines.append(f"{operand} = {stated}" + (f"  # CHECK: or {listed_others}?" if others else ""))
     if found.tied or found.undecided:
-        lines += ["", "[tied]", *(f"{name} = {text}" for name, text in found.tied.items())]
-        lines += [f"# {name} = {text}" for name, text in found.undecided.items()]
+        lines += ["", "[tied]", *(f"{_key(name)} = {text}" for name, text in found.tied.items())]
+        lines += [f"# {_key(name)} = {text}" for name, text in found.undecided.items()]
     if found.clock is not None:
-        lines += ["", "[clock]", f'clock = "{found.clock}"', _latency(unit, module, found)]
+        lines += ["", "[clock]", f'clock = "{found.clock}"', *_latency(unit, module, found)]
     if found.control:
         lines += ["", "[control]", *(f'{role} = "{name}"  # CHECK' for role, name in found.control.items())]
     return lines
 
 
-def _latency(unit: UnitFile, module: Module, found: _Map) -> str:
-    """Return the line that states the latency, which is checked; where no latency is right, a comment that says why."""
+MOST_DESIGNS = 5
+"""More designs of the formats than these are not listed."""
+
+
+def _meant(found: _Map) -> list[str]:
+    """Return the lines that say what the unit may be meant to be, of what the catalogue has in its formats."""
+    elements = len(found.elements.get("a", ()))
+    formats = [found.formats.get(x) or (found.formats.get("d") if x == "c" else "") for x in "dabc"]
+    unknown = ['# design = "ARCHITECTURE/INSTRUCTION"  # what it is meant to be: see `mmaproof list designs`']
+    if not all(formats) or not elements:
+        return unknown
+    if all(integer_format(str(x)) is not None for x in formats):
+        return [f'# design = "{INTEGER}/dot{elements}.{".".join(map(str, formats))}"  # if it adds products up']
+    alike = [
+        x
+        for x in load_catalogue().designs.values()
+        if [y.name for y in (x.d_format, x.a_format, x.b_format, x.c_format)] == formats
+        and (x.scale_format is not None) is ("scale_a" in found.ports)
+        and elements in (x.step.L, x.k)
+    ]
+    names = list({(x.architecture, x.step): x.base_name for x in alike}.values())
+    if not names:
+        return unknown
+    more = f" and {len(names) - MOST_DESIGNS} more" * (len(names) > MOST_DESIGNS)
+    listed = [f"#   {x}" for x in names[:MOST_DESIGNS]]
+    return [f'# design = "..."  # of these formats and {elements} products the catalogue has{more}:', *listed]
+
+
+def _key(name: str) -> str:
+    return name if name.isidentifier() else f'"{name}"'
+
+
+def _latency(unit: UnitFile, module: Module, found: _Map) -> list[str]:
+    """Return the lines that state the latency, which is checked; where none is right, a comment that says why."""
     constants: dict[Bit, Bit] = {}
     for name, text in found.tied.items():
         value = int(text.split()[0])
@@ -383,13 +417,42 @@ def _latency(unit: UnitFile, module: Module, found: _Map) -> str:
         structure = Structure(tied, unit.path.as_posix(), result, clock)
         structure.check_registers(clock)
         structure.refuse_feedback()
-        counts = latencies(structure, found.taken)
+        each = {n: [latencies(structure, bits) for bits in elements] for n, elements in sorted(found.elements.items())}
     except InputError as problem:
-        return f"# latency = ?  # or cycles: {str(problem).removeprefix(unit.path.as_posix()).lstrip(': ')}"
+        return [f"# latency = ?  # or cycles: {str(problem).removeprefix(unit.path.as_posix()).lstrip(': ')}"]
+    return _in_lines(each)
+
+
+def _in_lines(each: Mapping[str, Sequence[set[int]]]) -> list[str]:
+    """Return the lines for the numbers of registers on the paths from each element of each operand to d."""
+    counts = {n for elements in each.values() for numbers in elements for n in numbers}
+    if not counts:
+        return ["# latency = ?  # no path goes from the operands to d"]
     if len(counts) == 1:
-        return f"latency = {counts.pop()}  # registers on every path from the operands to d"
-    paths = f"paths from the operands to d have {' and '.join(map(str, sorted(counts)))} registers"
-    return f"# latency = ?  # {paths if counts else 'no path goes from the operands to d'}"
+        return [f"latency = {counts.pop()}  # registers on every path from the operands to d"]
+    stated, several = [], []
+    for operand, elements in each.items():
+        reaching = [numbers or {max(counts)} for numbers in elements]  # one that does not reach d has any number
+        if any(len(x) > 1 for x in reaching):
+            several.append(operand)
+            continue
+        numbers = [next(iter(x)) for x in reaching]
+        stated.append(f"{operand} = {numbers[0] if len(set(numbers)) == 1 else numbers}")
+    lines = [f"latency = {{ {', '.join(stated)} }}  # CHECK: registers on the paths to d: given in different cycles?"]
+    if several:
+        found = "; ".join(f"from {x} {_listed(set().union(*each[x]))}" for x in several)
+        held = ", ".join(f'"{x}"' for x in several)
+        lines = [
+            f"# latency = ?  # registers on paths to d: {found}",
+            f"# held = [{held}]  # if they keep their values",
+        ]
+        lines += [f"# latency = {{ {', '.join(stated)} }}"] if stated else []
+    return lines
+
+
+def _listed(numbers: Collection[int]) -> str:
+    *others, last = map(str, sorted(numbers))
+    return f"{', '.join(others)} and {last}"
 
 
 def checked_top(top: str) -> str:

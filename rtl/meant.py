@@ -7,8 +7,9 @@ from pathlib import Path
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError, InputError
+from mmaproof.designs.formats import find_format
 from mmaproof.rtl.unit import RtlUnit, read_unit
-from mmaproof.rtl.unit_file import read_unit_file
+from mmaproof.rtl.unit_file import UnitFile, read_unit_file
 
 
 def read_rtl(path: str | Path, design: Design | str | None = None) -> tuple[RtlUnit, Design | None]:
@@ -29,7 +30,18 @@ def read_rtl(path: str | Path, design: Design | str | None = None) -> tuple[RtlU
         if design is not None:
             raise
         raise DesignError(f"{file.path}: design: {problem}") from problem
+    meant = _accumulating(file, meant)
     return read_unit(path, signature=meant.signature), meant
+
+
+def _accumulating(file: UnitFile, meant: Design) -> Design:
+    """Return a design with c and d in the format that the file states for both: that of an accumulator inside."""
+    stated = file.formats.get("c")
+    if stated is None or file.formats.get("d", stated if file.accumulates else None) != stated:
+        return meant
+    fmt = find_format(stated)
+    floats = not (fmt.is_integer or meant.d_format.is_integer)
+    return meant.accumulating_in(fmt) if floats and fmt is not meant.d_format else meant
 
 
 def read_whole(path: str | Path) -> tuple[RtlUnit, Design | None]:

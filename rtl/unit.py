@@ -10,15 +10,16 @@ from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
-from mmaproof.designs.circuit import Bit, Bits, Circuit
+from mmaproof.designs.circuit import Bit, Bits, Cell, Circuit
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError, InputError
 from mmaproof.designs.formats import Format, find_format
 from mmaproof.designs.parameters import Chain
 from mmaproof.designs.signature import Signature
 from mmaproof.designs.steps import NetlistStep
-from mmaproof.designs.transitions import CLEAR, FIRST, HOLD, Transition
+from mmaproof.designs.transitions import CLEAR, DRAIN, FIRST, HOLD, Transition
 from mmaproof.rtl.elaboration import FACTS_ABOUT_X, MEMORY_BYTES, SECONDS, elaborate
+from mmaproof.rtl.handshake import Ports, check_handshake
 from mmaproof.rtl.netlist import MOST_CELLS, Module, Port, read_module, with_constants
 from mmaproof.rtl.pipeline import Structure, ages, check_latency, latencies
 from mmaproof.rtl.registers import Register, cut, present_values, with_next_values
@@ -27,6 +28,7 @@ from mmaproof.rtl.unit_file import NEXT, REG, UnitFile, read_unit_file
 from mmaproof.rtl.unroll import Start, circuit_of
 
 PRIORITY = "where items of a case statement marked unique or parallel overlap, the first one counts"
+SETTLED = "registers that always load a constant have loaded it"
 KEEPS_NOTHING = "latches and loops that keep no value, whatever the unit reads, are wires: a solver proved it"
 _BIT = re.compile(r"(?P<net>.*?)(?:\[(?P<index>\d+)\])?(?: at age \d+)?")
 """The name of a bit that may have any value, at the first age at which it is read or at a later one."""
@@ -113,7 +115,11 @@ def read_unit(
     _check_control(file, signature_of_unit)
     reading = _Reading(file, signature_of_unit, module, most_cells)
     found = reading.variant(STEP)
-    circuit, said = found.circuit, list(found.said)
+    circuit, said, covers = found.circuit, list(found.said), found.covers
+    if file.handshake is not None:
+        said.append(f"stalls do not matter: proved in all {reading.states_of_control()} states of the control")
+        found = replace(found, held=tuple(x for x in found.held if x != SETTLED))  # it begins with the reset
+        covers = f"{covers.removesuffix(' in every cycle')} in every transfer, with any bubbles and back-pressure"
     said += [
         f"{operand} is a whole unpacked port {declared}: packed, its first element is the highest, so k = 0 is the "
         "last one"
@@ -132,7 +138,7 @@ def read_unit(
         _folded(circuit.unknown),
         (FACTS_ABOUT_X, PRIORITY, *said),
         netlist.warnings,
-        found.covers,
+        covers,
         {n: len(x.bits) for n, x in module.registers.items()},
     )
     claims = reading.transitions() if file.accumulates else ()
@@ -167,12 +173,14 @@ class _Reading:
     module: Module
     most_cells: int
 
-    def variant(self, values: Mapping[str, bool]) -> _Variant:
+    def variant(self, values: Mapping[str, bool], read: str | None = None) -> _Variant:
         """Return the circuit where inputs that steer have these values; one that has none may have any value.
 
-        Where the register is loaded, what is loaded is c, and the register may have held anything.
+        Where the register is loaded, what is loaded is c, and the register may have held anything. With ``read``, d is
+        what is read there, and all operands but c are free.
         """
-        file, module = self.file, self.module
+        file = self.file if read is None else replace(self.file, ports={**self.file.ports, "d": read})
+        module = self.module
         steering = {x: bits for x, bits in self.steering().items() if x in values}
         constants: dict[Bit, Bit] = {}
         said = []
@@ -182,29 +190,52 @@ class _Reading:
                 constants[steering[role][0]] = "1" if value else "0"
                 since = "" if self.why_not_direct is None else " in all clock cycles"
                 said.append(f"{name} = {value}{since}")
+        if file.handshake is not None:  # where nothing stalls
+            inputs_alone = {n: x for n, x in module.ports.items() if x.direction == "input"}
+            constants |= {bit: "1" for x in file.handshake.given for bit in self._one_bit(x, inputs_alone)}
         module, tied = _tied(file, with_constants(module, constants))
         module, next_ports, following = with_next_values(
             module, _texts(file, "d"), str(file.path), self._free_bits(values)
         )
         ports = {n: x for n, x in module.ports.items() if x.direction == "input"} | present_values(module)
         loads = values.get("load", False)
-        inputs, products, stored = _inputs(file, self.signature, module, ports, loads)
-        free = {f"free {x}": bits_of(x, ports, f"{file.path}: free") for x in file.free}
+        fresh = module.new_nets()
+        inputs, products, stored = _inputs(file, self.signature, module, ports, loads, fresh)
+        added = () if loads else _terms(file, "c", self.signature.c, ports)[1:]
+        free: dict[str, Bits] = {f"free {text}": tuple(x for x in bits if isinstance(x, int)) for text, bits in added}
+        free |= {f"free {x}": bits_of(x, ports, f"{file.path}: free") for x in file.free}
         if file.control.load_from is not None and not loads:
             where = f"{file.path}: [control] load_from"
             free[f"free {file.control.load_from}"] = bits_of(file.control.load_from, ports, where)
-        free |= {f"steers: {x}": bits for x, bits in self.steering().items() if x not in values}
+        free |= {
+            f"steers: {x}": bits
+            for x, bits in self.steering().items()
+            if x not in values and bits[0] not in constants and bits[0] not in self._shared(x)
+        }
+        if read is not None:
+            free |= {f"free {n}": bits for n, bits in inputs.items() if n != "c"}
+            inputs = {n: bits if n == "c" else tuple(islice(fresh, len(bits))) for n, bits in inputs.items()}
         outputs = {n: x for n, x in module.ports.items() if x.direction == "output"} | next_ports
-        result = _elements(file, "d", self.signature.d, outputs, 1)[0]
-        module, taken = cut(module, {bit for bit in stored if isinstance(bit, int)})
+        kept = () if read is None else self._held_by(next_ports)
+        module, taken = cut(module, {bit for bit in (*stored, *kept) if isinstance(bit, int)})
+        free |= {"free what it held": kept} if kept else {}
+        module, result = _summed(module, [bits for _, bits in _terms(file, "d", self.signature.d, outputs)], fresh)
         if loads:
             free[f"free {' '.join(_texts(file, 'c'))}"] = tuple(bit for bit in stored if bit not in _all_bits(inputs))
-        _check_complete(file, module, inputs, free)
+        elif added:
+            _check_complete(file, module, inputs, free)
+            whole: Bits = tuple(islice(fresh, self.signature.c.bits))
+            module, others = _summed(module, [bits for _, bits in added], fresh)
+            module, inputs = _with(module, "$sub", whole, others, inputs["c"]), {**inputs, "c": whole}
+        if not added:
+            _check_complete(file, module, inputs, free)
         module = replace(module, unknown=dict(module.unknown) | free)
         circuit, registers, more, held, covers, longest = _circuit(
-            file, module, inputs, result, following | taken, self.most_cells
+            file, module, inputs, result, following | taken, self.most_cells, read is not None
         )
-        circuit = replace(circuit, name=file.path.as_posix())
+        circuit = replace(
+            circuit, name=file.path.as_posix(), unknown=_as_words(circuit, [f"free {x}" for x, _ in added])
+        )
         return _Variant(circuit, products, registers, (*said, *tied), tuple(more), tuple(held), covers, longest)
 
     def steering(self) -> dict[str, Bits]:
@@ -216,9 +247,61 @@ class _Reading:
             found[role] = bits_of(expression.removeprefix("!"), ports, where)
             if len(found[role]) != 1:
                 raise InputError(f"{where}: {expression} has {len(found[role])} bits, and one is expected")
-        if len({bits[0] for bits in found.values()}) < len(found):
+        own = [bits[0] for role, bits in found.items() if role != "drain"]
+        if len({*own}) < len(own):
             raise InputError(f"{self.file.path}: [control]: one input has two roles: each needs an input of its own")
         return found
+
+    def _one_bit(self, expression: str, ports: Mapping[str, Port]) -> Bits:
+        where = f"{self.file.path}: [handshake]"
+        bits = bits_of(expression, ports, where)
+        if len(bits) != 1:
+            raise InputError(f"{where}: {expression} has {len(bits)} bits, and one is expected")
+        return bits
+
+    def states_of_control(self) -> int:
+        """Return in how many states of its control the results of a pipeline are right. Raises as check_handshake."""
+        file, given = self.file, self.file.handshake
+        where = f"{file.path}: [handshake]"
+        if given is None or file.clock is None or not isinstance(file.clock.latency, int) or file.accumulates:
+            raise InputError(f"{where}: is of a pipeline with one latency for all operands, and not of an accumulator")
+        if given.reset not in file.tied:
+            raise InputError(f"{where} reset: {given.reset} is not tied: tie the value that does not reset")
+        left = replace(file, tied={n: x for n, x in file.tied.items() if n != given.reset})
+        module, _ = _tied(left, self.module)
+        inputs, outputs = (
+            {n: x for n, x in module.ports.items() if x.direction == which} for which in ("input", "output")
+        )
+
+        def bit(name: str, ports: Mapping[str, Port]) -> Bit:
+            return self._one_bit(name, ports)[0]
+
+        ports = Ports(
+            bit(given.valid_in, inputs),
+            None if given.ready_in is None else bit(given.ready_in, outputs),
+            bit(given.valid_out, outputs),
+            None if given.ready_out is None else bit(given.ready_out, inputs),
+            bit(given.reset, inputs),
+            "0" if constant_of(file.tied[given.reset], 1, where) else "1",
+        )
+        named, _, stored = _inputs(
+            file, self.signature, module, inputs | present_values(module), False, module.new_nets()
+        )
+        stays = [x for x in file.ports if x in file.clock.held or any(REG in text for text in _texts(file, x))]
+        held = {n: bits for x in stays for n, bits in _of(named, x).items()}
+        moving = {n: bits for n, bits in named.items() if n not in held}
+        module, _ = cut(module, {x for x in stored if isinstance(x, int)})
+        result = _elements(file, "d", self.signature.d, outputs, 1)[0]
+        clock = bits_of(file.clock.port, inputs, where)[0]
+        return check_handshake(module, str(file.path), ports, moving, held, result, file.clock.latency, clock)
+
+    def _held_by(self, following: Mapping[str, Port]) -> Bits:
+        """Return the bits of registers that are read after the next edge of the clock."""
+        return tuple(bit for n in following for bit in self.module.registers[n.removeprefix(NEXT)].bits)
+
+    def _shared(self, role: str) -> Bits:
+        """Return the bits of inputs that steer what this role does, in an earlier role."""
+        return tuple(bits[0] for x, bits in self.steering().items() if x != role) if role == "drain" else ()
 
     def _free_bits(self, values: Mapping[str, bool]) -> Bits:
         return tuple(bit for x, bits in self.steering().items() if x not in values for bit in bits)
@@ -241,7 +324,7 @@ class _Reading:
     def transitions(self) -> tuple[Transition, ...]:
         """Return what is claimed of clock cycles in which the register takes no step, or starts anew."""
         control, c = self.file.control, self.file.ports["c"]
-        name = ", ".join((c,) if isinstance(c, str) else c).replace(REG, "")
+        name = " + ".join((c,) if isinstance(c, str) else c).replace(REG, "")
         found = []
         if control.enable is not None:
             values = {"enable": False, "clear": False, "load": False}
@@ -265,6 +348,10 @@ class _Reading:
                 values = {"enable": enabled, "clear": False, "load": True}
                 text = f"{name} becomes {control.load_from}"
                 found.append(self._claim(f"load {int(enabled)}", text, values, lambda inputs: inputs["c"]))
+        if control.drain_to is not None:
+            drains = {"drain": True} if control.drain is not None else {}
+            text = f"{control.drain_to.replace(NEXT, '')} becomes what {name} holds"
+            found.append(self._claim(DRAIN, text, drains, lambda inputs: inputs["c"], control.drain_to))
         return tuple(found)
 
     @property
@@ -273,18 +360,24 @@ class _Reading:
         return constant_of(self.file.control.clear_to, self.signature.c.bits, f"{self.file.path}: [control] clear_to")
 
     def _claim(
-        self, key: str, text: str, values: Mapping[str, bool], result: Callable[[Mapping[str, Bits]], Bits]
+        self,
+        key: str,
+        text: str,
+        values: Mapping[str, bool],
+        result: Callable[[Mapping[str, Bits]], Bits],
+        read: str | None = None,
     ) -> Transition:
-        found = self.variant(values)
+        found = self.variant(values, read)
         signals = self.file.control.signals
         pairs = (steered(signals[role], x) for role, x in values.items() if role in signals)
         when = ", ".join(f"{name} = {value}" for name, value in pairs)
-        unit = self.design(found, f" [{when}]")
+        unit = self.design(found, f" [{read or ''}{' ' * bool(read and when)}{when}]")
         inputs = dict(unit.step.circuit.inputs) if isinstance(unit.step, NetlistStep) else {}
         circuit = Circuit(f"{text}", inputs, {"d": result(inputs)}, (), {}, {})
         model = self._named(circuit.name, NetlistStep(L=found.products, circuit=circuit), found.products)
-        since = "" if self.why_not_direct is None else " in all clock cycles"
-        return Transition(key, f"with {when}{since}: {text}", unit, model, control=values)
+        since = "" if self.why_not_direct is None and not found.longest else " in all clock cycles"
+        whole = f"{f'with {when}{since}: ' * bool(when)}{text}{_later(found.longest) if read else ''}"
+        return Transition(key, whole, unit, model, control=values, read=read, longest=found.longest)
 
     @cached_property
     def why_not_direct(self) -> str | None:
@@ -299,6 +392,10 @@ class _Reading:
 def steered(signal: str, is_active: bool) -> tuple[str, int]:
     """Return the port of a signal that steers, and its value where it is active or not."""
     return signal.removeprefix("!").strip(), int(is_active is not signal.startswith("!"))
+
+
+def _later(registers: int) -> str:
+    return f", {registers} clock cycle{'s' * (registers != 1)} later" if registers else ""
 
 
 def _reads(unit: Design, operand: str) -> bool:
@@ -325,7 +422,7 @@ def _check_control(file: UnitFile, signature: Signature) -> None:
     uses = any(REG in x or NEXT in x for x in texts)
     if uses and (file.clock is None or file.clock.cycles is not None):
         raise InputError(f"{file.path}: [clock]: the clock of a register that is c or d, and no cycles, is expected")
-    if file.control.signals and not file.accumulates:
+    if (file.control.signals or file.control.drain_to) and not file.accumulates:
         raise InputError(
             f'{file.path}: [control]: is of a register that is both c and d: c = "{REG}NAME" and d = "{NEXT}NAME"'
         )
@@ -338,10 +435,10 @@ def _check_control(file: UnitFile, signature: Signature) -> None:
 def _folded(unknown: Mapping[str, Bits]) -> dict[str, int]:
     """Return how many bits of each net have any value, under the name of the net with ranges: ``net[15:8,3:0]``."""
     places: dict[str, Counter[str]] = {}
-    for name in unknown:
+    for name, bits in unknown.items():
         found = _BIT.fullmatch(name)
         net, index = (name, None) if found is None else (found["net"], found["index"])
-        places.setdefault(net, Counter())[index or ""] += 1
+        places.setdefault(net, Counter()).update([index or ""] if len(bits) == 1 else map(str, range(len(bits))))
     return {
         f"{net}{_ranges(int(x) for x in held if x)}" + f" at {max(held.values())} ages" * (max(held.values()) > 1): sum(
             held.values()
@@ -368,6 +465,8 @@ def _signature(file: UnitFile, given: Signature | None) -> Signature:
     for name in "abcd":
         if name in file.formats:
             found[name] = _format(file, name)
+        elif name == "d" and "c" in file.formats and file.accumulates:
+            found[name] = found["c"]
         elif given is not None:
             found[name] = getattr(given, name)
         elif name == "c" and not file.adds_c and "d" in file.formats:
@@ -435,20 +534,24 @@ def _elements(file: UnitFile, key: str, fmt: Format, ports: Mapping[str, Port], 
 
 
 def _inputs(
-    file: UnitFile, signature: Signature, module: Module, ports: Mapping[str, Port], loads: bool
+    file: UnitFile,
+    signature: Signature,
+    module: Module,
+    ports: Mapping[str, Port],
+    loads: bool,
+    unread: Iterator[int],
 ) -> tuple[dict[str, Bits], int, Bits]:
     """Return the nets of every operand by its name, how many products there are, and the bits of registers.
 
-    Where c ``loads``, it is what is loaded.
+    Where c ``loads``, it is what is loaded. ``unread`` are nets that nothing reads. Of a c that is a sum of words there
+    is the first one.
     """
-    unread = module.new_nets()
     a = _elements(file, "a", signature.a, ports, None)
     b = _elements(file, "b", signature.b, ports, len(a))
     found = {f"a{i}": _whole(bits, signature.a, unread) for i, bits in enumerate(a)}
     found |= {f"b{i}": _whole(bits, signature.b, unread) for i, bits in enumerate(b)}
-    found["c"] = (
-        _elements(file, "c", signature.c, ports, 1)[0] if file.adds_c else tuple(islice(unread, signature.c.bits))
-    )
+    terms = [x for _, x in _terms(file, "c", signature.c, ports)] if file.adds_c else []
+    found["c"] = terms[0] if terms else tuple(islice(unread, signature.c.bits))
     if signature.scale is not None and signature.block is not None:
         if len(a) % signature.block:
             raise InputError(f"{file.path}: block: {signature.block} does not divide the {len(a)} products")
@@ -456,13 +559,63 @@ def _inputs(
             scales = _elements(file, key, signature.scale, ports, len(a) // signature.block)
             found |= {f"{short}{i}": bits for i, bits in enumerate(scales)}
     registers = {bit for x in module.registers.values() for bit in x.bits}
-    stored = tuple(bit for bits in found.values() for bit in bits if bit in registers)
+    stored = tuple(bit for bits in (*found.values(), *terms[1:]) for bit in bits if bit in registers)
     if loads and file.control.load_from is not None:
         where = f"{file.path}: [control] load_from"
         found["c"] = bits_of(file.control.load_from, ports, where)
         if len(found["c"]) != signature.c.bits:
             raise InputError(f"{where}: {len(found['c'])} bits, and {signature.c.name} has {signature.c.bits}")
     return found, len(a), stored
+
+
+def _terms(file: UnitFile, key: str, fmt: Format, ports: Mapping[str, Port]) -> list[tuple[str, Bits]]:
+    """Return the words of which c or d is the sum, by what they are called; that is itself if it is one word.
+
+    Of c the first has no constants: what the others may hold is free, and it is what is left of c then.
+    """
+    texts = _texts(file, key) if key in file.ports else ()
+    if len(texts) == 1:
+        return [(texts[0], _elements(file, key, fmt, ports, 1)[0])]
+    where = f"{file.path}: [ports] {key}"
+    if not fmt.is_integer:
+        raise InputError(f"{where}: {len(texts)} words, whose sum is an integer, and {fmt.name} is none: one is needed")
+    found = [(x, bits_of(x, ports, f"{where}[{i}]", result=True)) for i, x in enumerate(texts)]
+    for i, (text, bits) in enumerate(found):
+        if len(bits) != fmt.bits:
+            raise InputError(f"{where}[{i}]: {text} has {len(bits)} bits, and {fmt.name} has {fmt.bits}")
+        if key == "c" and not i and any(isinstance(bit, str) for bit in bits):
+            raise InputError(f"{where}[0]: {text}: the first word of a sum has no constants: put it after another")
+    return found
+
+
+def _as_words(circuit: Circuit, names: Iterable[str]) -> dict[str, Bits]:
+    """Return the bits that may have any value, those of some words as one: sums of words are found more easily."""
+    found = dict(circuit.unknown)
+    for name in names:
+        bits = [x for x in found if x.startswith(f"{name}[")]
+        if all(_BIT.fullmatch(x) and "at age" not in x for x in bits):
+            ordered = sorted(bits, key=lambda x: int(x.removeprefix(f"{name}[").rstrip("]")))
+            found |= {name: tuple(bit for x in ordered for bit in found.pop(x))} if bits else {}
+    return found
+
+
+_WORD = {"A_SIGNED": 0, "B_SIGNED": 0}
+
+
+def _with(module: Module, kind: str, a: Bits, b: Bits, y: Bits) -> Module:
+    """Return the module with one more cell, which adds or subtracts words of one width."""
+    sizes = dict.fromkeys(("A_WIDTH", "B_WIDTH", "Y_WIDTH"), len(y))
+    cell = Cell(f"{kind[1:]} of words {len(module.cells)}", kind, _WORD | sizes, {"A": a, "B": b}, {"Y": y})
+    return replace(module, cells=(*module.cells, cell))
+
+
+def _summed(module: Module, words: Sequence[Bits], fresh: Iterator[int]) -> tuple[Module, Bits]:
+    """Return the module with what adds up words, modulo 2**width, and the sum."""
+    total = words[0]
+    for word in words[1:]:
+        y: Bits = tuple(islice(fresh, len(word)))
+        module, total = _with(module, "$add", total, word, y), y
+    return module, total
 
 
 def _whole(bits: Bits, fmt: Format, unread: Iterator[int]) -> Bits:
@@ -498,11 +651,13 @@ def _circuit(
     result: Bits,
     taken: Mapping[int, Register],
     most_cells: int,
+    reads_c: bool,
 ) -> tuple[Circuit, int, list[str], list[str], str, int]:
     """Return the circuit of a unit, how many register bits it had, what is said of its clock, and on what it depends.
 
-    That is a condition for its users: operands that are held. ``taken`` are registers that are operands. Last comes
-    what a pipeline may be given in each clock cycle, and the registers on its longest path.
+    That is a condition for its users: operands that are held. ``taken`` are registers that are operands. Where it only
+    ``reads_c``, any one number of registers is between c and the result. Last comes what a pipeline may be given in
+    each clock cycle, and the registers on its longest path.
     """
     clock, path = file.clock, str(file.path)
     ports = {n: x for n, x in module.ports.items() if x.direction == "input"}
@@ -523,7 +678,7 @@ def _circuit(
     structure.check_taken(taken, None if net is None else net[0])
     if start is None:
         structure.refuse_feedback()
-        latency = latency_of(file, inputs)
+        latency = latency_of(file, inputs) if not reads_c else {"c": _only_latency(structure, inputs["c"])}
         if file.accumulates:
             latency |= {n: 0 for n in module.unknown if n in _STEERING}
             check_latency(structure, {**inputs, **module.unknown}, latency)
@@ -542,7 +697,7 @@ def _circuit(
                 others = "set of the other operands" if long else "operand set"
                 covers = f"a new {others} in every cycle"
         if structure.settles:
-            held.append("registers that always load a constant have loaded it")
+            held.append(SETTLED)
     else:
         reset = None if clock is None else clock.reset
         said.append(f"{start.age} clock cycles are unrolled, from {'any state' if reset is None else 'the reset'}")
@@ -553,6 +708,15 @@ def _circuit(
     circuit = circuit_of(structure.module, inputs, structure.result, structure.used, start, most_cells)
     count = sum(len(x.q) for x in structure.used.values()) + sum(len(x.q) for x in taken.values())
     return circuit, count, said, held, covers, longest
+
+
+def _only_latency(structure: Structure, operand: Bits) -> int:
+    """Return the number of registers on all paths from c to the result. Raises InputError if there are several."""
+    found = sorted(latencies(structure, operand)) or [0]
+    if len(found) > 1:
+        numbers = " and ".join(map(str, found))
+        raise InputError(f"{structure.path}: [control] drain_to: paths from the register have {numbers} registers")
+    return found[0]
 
 
 _STEERING = frozenset(f"steers: {x}" for x in STEP)

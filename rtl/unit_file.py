@@ -149,12 +149,35 @@ class Control:
     load: str | None = None
     load_from: str | None = None
     """the ports that are loaded"""
+    drain: str | None = None
+    """shows or hands on the register; it may be the input that clears or loads it, too"""
+    drain_to: str | None = None
+    """where: an output, or what another register holds next"""
 
     @property
     def signals(self) -> dict[str, str]:
         """The inputs by what they do."""
-        named = {"enable": self.enable, "clear": self.clear, "load": self.load}
+        named = {"enable": self.enable, "clear": self.clear, "load": self.load, "drain": self.drain}
         return {key: x for key, x in named.items() if x is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Handshake:
+    """Ports of one bit that say valid and ready, of the operands and of d, and the reset that the pipeline begins with.
+
+    A side without ready is always ready.
+    """
+
+    valid_in: str
+    ready_in: str | None
+    valid_out: str
+    ready_out: str | None
+    reset: str
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The ports that are inputs, but for the reset."""
+        return (self.valid_in, *([] if self.ready_out is None else [self.ready_out]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +185,8 @@ class UnitFile:
     """The content of a UNIT.toml. Paths are as written, relative to its folder.
 
     ``ports`` has one expression for a packed port, or a list of one for each element. A unit without an accumulator has
-    no c. ``reg:acc`` is what a register holds, ``next:acc`` what it holds after the next edge of the clock.
+    no c. ``reg:acc`` is what a register holds, ``next:acc`` what it holds after the next edge of the clock. A list for
+    c or d has words of which it is the sum: a carry-save pair.
     """
 
     path: Path
@@ -179,12 +203,19 @@ class UnitFile:
     free: tuple[str, ...] = ()
     clock: Clock | None = None
     control: Control = Control()
+    handshake: Handshake | None = None
 
     @property
     def accumulates(self) -> bool:
         """Whether c is a register, and d what the same register holds next."""
         c, d = ((x,) if isinstance(x, str) else x for x in (self.ports.get("c", ""), self.ports.get("d", "")))
         return any(REG in x for x in c) and tuple(x.replace(REG, NEXT) for x in c) == tuple(d)
+
+    @property
+    def added_to_c(self) -> tuple[str, ...]:
+        """The words besides the first one of which c is the sum; none of a c that is one word."""
+        c = self.ports.get("c", "")
+        return () if isinstance(c, str) else c[1:]
 
     @property
     def adds_c(self) -> bool:
@@ -257,7 +288,7 @@ class _Reader:
         return found
 
     def unit(self) -> UnitFile:
-        tables = ("formats", "ports", "tied", "clock", "control", "defines", "parameters")
+        tables = ("formats", "ports", "tied", "clock", "control", "handshake", "defines", "parameters")
         self.only("sources", "filelists", "top", "include", "design", "block", "free", *tables)
         top, listed, folder = self.text("top"), FileList(), self._path.parent
         for path in self.texts("filelists"):
@@ -290,6 +321,7 @@ class _Reader:
             self.texts("free"),
             self.table("clock")._clock(REG in str(self._table.get("ports"))) if "clock" in self._table else None,
             self.table("control")._control(),
+            self.table("handshake")._handshake() if "handshake" in self._table else None,
         )
 
     def _ports(self) -> dict[str, str | tuple[str, ...]]:
@@ -324,16 +356,32 @@ class _Reader:
         return found
 
     def _control(self) -> Control:
-        self.only("enable", "clear", "clear_to", "load", "load_from")
+        self.only("enable", "clear", "clear_to", "load", "load_from", "drain", "drain_to")
         to = self._table.get("clear_to", 0)
         if isinstance(to, bool) or not isinstance(to, int | str) or (isinstance(to, int) and to < 0):
             raise self.wrong("clear_to", f'a number, or a text such as "32\'h80000000", is expected, not {to!r}')
-        found = Control(self.text("enable"), self.text("clear"), to, self.text("load"), self.text("load_from"))
+        enable, clear, load, load_from = (self.text(x) for x in ("enable", "clear", "load", "load_from"))
+        found = Control(enable, clear, to, load, load_from, self.text("drain"), self.text("drain_to"))
         if "clear_to" in self._table and found.clear is None:
             raise self.wrong("clear_to", "clear, which sets this value, has to be stated too")
         if (found.load is None) is not (found.load_from is None):
             raise self.wrong("load", "load and load_from, which is the port that is loaded, go together")
+        if found.drain is not None and found.drain_to is None:
+            raise self.wrong("drain", "drain_to, which is where the register is read, has to be stated too")
         return found
+
+    def _handshake(self) -> Handshake:
+        self.only("in", "out", "reset")
+        found: list[str | None] = []
+        for key in ("in", "out"):
+            valid, slash, ready = (x.strip() for x in (self.text(key) or "").partition("/"))
+            if not valid or (slash and not ready):
+                raise self.wrong(key, 'the ports that say valid and ready are needed: "valid_i/ready_o", or "valid_i"')
+            found += [valid, ready or None]
+        reset = self.text("reset")
+        if reset is None:
+            raise self.wrong("reset", "the reset, which is tied to the value that does not reset, is needed")
+        return Handshake(str(found[0]), found[1], str(found[2]), found[3], reset)
 
     def _clock(self, has_register: bool) -> Clock:
         """Return the clock. A unit one of whose operands is a register needs no latency: none is 0 there."""

@@ -77,10 +77,26 @@ def from_float64(fmt: Format, values: np.ndarray) -> Patterns:
         return from_float64(next(f for f in alike if f.specials is Specials.IEEE), values)
     if fmt.ml_dtypes_name is None:
         single: Patterns = values.astype(np.float32).view(np.uint32)
-        return single & np.uint32(~((1 << fmt.ignored_bits) - 1) & 0xFFFFFFFF)
+        cut = np.uint32(~((1 << fmt.ignored_bits) - 1) & 0xFFFFFFFF)
+        return single & cut if fmt.ignored_bits else _rounded(fmt, values)
     dtype = np.dtype(getattr(ml_dtypes, fmt.ml_dtypes_name, fmt.ml_dtypes_name))
     with np.errstate(over="ignore"):
         patterns: Patterns = values.astype(dtype).view(pattern_dtype(fmt))
+    return patterns
+
+
+def _rounded(fmt: Format, values: np.ndarray) -> Patterns:
+    """Return the patterns of values rounded to nearest even, of a format that is laid out as those of IEEE 754 are."""
+    _, above = np.frexp(values)
+    last = np.where(values == 0, fmt.e_min, np.maximum(above - 1, fmt.e_min)) - fmt.fraction_bits
+    with np.errstate(over="ignore", invalid="ignore"):
+        units = np.rint(np.ldexp(np.abs(values), -last))
+        normal = np.ldexp(1.0, fmt.fraction_bits)
+        field = last + fmt.fraction_bits - fmt.e_min
+        raw = np.where(np.isfinite(values), units + field * normal, 0).astype(np.int64)
+    raw = np.where(np.isnan(values), fmt.quiet_nan or 0, np.where(raw > fmt.max_finite, fmt.infinity or 0, raw))
+    raw = np.where(np.isinf(values), fmt.infinity or 0, raw)
+    patterns: Patterns = (raw | (np.signbit(values).astype(np.int64) << fmt.sign_position)).astype(pattern_dtype(fmt))
     return patterns
 
 

@@ -12,7 +12,9 @@ from mmaproof.cli.output import complain, progress
 def init(
     sources: Annotated[list[Path] | None, argument("FILE...", "Sources: .v, .sv, .vhd, .vhdl.")] = None,
     *,
-    top: Annotated[str, option("--top M", "The top module.")],
+    top: Annotated[
+        str | None, option("--top M", "The top module. Default: the only one that no other has inside.")
+    ] = None,
     filelist: Annotated[
         list[Path] | None, option("-f --filelist FILE", "A list of sources, as simulators read it. Repeatable.")
     ] = None,
@@ -23,7 +25,10 @@ def init(
         list[str] | None, option("-G --parameter NAME=VALUE", "Of the top module. Repeatable.")
     ] = None,
     output: Annotated[Path | None, option("-o --output UNIT.toml", "The file to write; default: print it.")] = None,
-) -> None:
+    identify: Annotated[
+        bool, option("--identify", "Find out which design it is, and prove it: `mmaproof identify rtl:UNIT.toml`.")
+    ] = False,
+) -> int:
     """Write a first map of a module: which ports may be operands, constants and the clock. Check every line of it."""
     from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.errors import InputError
@@ -39,12 +44,14 @@ def init(
     for path in filelist or ():
         read_file_list(path, Path(), listed)
     files = [*map(Path, listed.sources), *(sources or ())]
+    if identify and output is None:
+        raise InputError("--identify asks about the file that is written: name it with -o UNIT.toml")
     if not files:
         raise InputError("rtl init: no sources: name files, or a list of them with -f")
-    with progress(f"elaborating {top}"):
+    with progress(f"elaborating {top or 'the sources'}"):
         text = first_map(
             files,
-            checked_top(top),
+            None if top is None else checked_top(top),
             Path("UNIT.toml") if output is None else output,
             include=[*map(Path, listed.include), *(include or ())],
             defines=listed.defines | _values(define, "--define"),
@@ -53,9 +60,14 @@ def init(
         )
     if output is None:
         print(text, end="")
-        return
+        return 0
     output.write_text(text, encoding="utf-8")
     complain(f"note: {output} is a first guess: check it, and then try `mmaproof show rtl:{output}`")
+    if identify:
+        from mmaproof.cli.main import main
+
+        return main(["identify", f"rtl:{output}"])
+    return 0
 
 
 def _values(texts: list[str] | None, option: str) -> dict[str, str]:

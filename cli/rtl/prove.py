@@ -39,6 +39,7 @@ from mmaproof.cli.verdicts import (
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
     from mmaproof.designs.element import Operands
+    from mmaproof.designs.transitions import Transition
     from mmaproof.explain.answers.verdicts import Net, NetlistProved, Simulated
     from mmaproof.generators.vectors import Vector
     from mmaproof.hardware_replay.rtl_simulator import SourceRun
@@ -81,6 +82,7 @@ class Proof:
     @property
     def induction(self) -> str:
         """What follows for several clock cycles of a register that is c and d, or why nothing does."""
+        from mmaproof.designs.transitions import DRAIN
         from mmaproof.verification.registers import has_first_step, holds_while_disabled, why_no_induction
 
         file, model = self.unit.file, self.answer.question.designs[1]
@@ -92,10 +94,12 @@ class Proof:
         others = " and any number of cycles between them that keep it" if holds_while_disabled(self.answered) else ""
         first = f"; {'an enabled' if enabled else 'the'} clear is itself the first of the n"
         first = first if has_first_step(self.answered) else ""
+        claim = next((x.claim for x in self.answered if x.claim.key == DRAIN), None)
+        read = "" if claim is None else f"; {claim.text}"
         return (
             f"by induction on clock cycles: after a clear and n {enabled}cycles without one{others}, the register "
             f"holds the d of the last of n {steps} {model.name}; c of the first is the value of the clear, and of each "
-            f"other the d of the one before{first}"
+            f"other the d of the one before{first}{read}"
         )
 
     @property
@@ -266,7 +270,6 @@ def prove(
 
 def _of_register(unit: RtlUnit, meant: Design, given: Mapping[str, Any]) -> tuple[Answered, ...]:
     """Return the answers about a register that is c and d, in cycles in which it takes no step."""
-    from mmaproof.designs.transitions import Transition
     from mmaproof.rtl.meant import in_one_pass
     from mmaproof.verification.compare import compare
     from mmaproof.verification.registers import answer_transitions
@@ -283,8 +286,16 @@ def _asked(
     unit: RtlUnit, done: Comparison, answered: Sequence[Answered]
 ) -> list[tuple[RtlUnit, Comparison, Mapping[str, bool] | None]]:
     """Return each question with the unit that it is about, and with what steers its register; first that of a step."""
-    claims = [(replace(unit, design=x.claim.unit), x.answer, x.claim.control) for x in answered]
+    claims = [(_unit_of(unit, x.claim), x.answer, x.claim.control) for x in answered]
     return [(unit, done, None), *claims]
+
+
+def _unit_of(unit: RtlUnit, claim: Transition) -> RtlUnit:
+    """Return the unit of a claim: where that is read elsewhere, with d and its registers there."""
+    if claim.read is None:
+        return replace(unit, design=claim.unit)
+    file = replace(unit.file, ports={**unit.file.ports, "d": claim.read})
+    return replace(unit, design=claim.unit, file=file, longest=claim.longest)
 
 
 def _write(written: WrittenOptions, proof: Proof, seed: int) -> None:
@@ -307,7 +318,8 @@ def _on_sources(unit: RtlUnit, answer: Comparison, control: Mapping[str, bool] |
 
     free = _values_of_unknown(unit, answer)
     with progress("replaying the witness on the sources"):
-        if free and unit.file.clock is None and all(name.startswith("free ") for name in free):
+        words = {f"free {x}" for x in unit.file.added_to_c}
+        if free and (unit.file.clock is None or words.issuperset(free)) and all(x.startswith("free ") for x in free):
             return run_sources(unit, answer.witness, answer.outputs[unit.design.name], free=free, control=control)
         # a simulator takes no values for unknown bits, and one for all clock cycles of an input that is free
         return run_sources(unit, answer.witness, control=control)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Any
 
-from mmaproof.designs.conversions import RHO, Conversion, Rounding, WithIntegers
+from mmaproof.designs.conversions import RHO, Conversion, Rounding, WithPacked
 from mmaproof.designs.formats import Format
 from mmaproof.designs.readings import FlushedResult, FlushedSign, NanCode, Overflow, Subnormals, Tininess, Widening
 from mmaproof.designs.signature import Signature
@@ -94,7 +94,7 @@ class Step(Record):
     L: int = parameter(1, IntegerRange(1, 1024), "products fused in one step", "Xie et al. 2026, algorithm 7, L")
     rho: str = parameter(
         "rz-fp32",
-        WithIntegers(RHO),
+        WithPacked(RHO),
         "conversion of the sum to the output format",
         "Xie et al. 2026, table 2; directions of IEEE 754",
     )

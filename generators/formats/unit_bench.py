@@ -174,6 +174,9 @@ def unit_bench(unit: RtlUnit, selection: Selection, folder: Path) -> dict[str, s
             f"{selection.whence} has k = {answers.batch.k}"
         )
     layout = layout_of(unit)
+    if layout.added or unit.file.handshake is not None:
+        what = "d is a sum of words" if layout.added else "there is a handshake"
+        raise InputError(f"{unit.file.path}: no bench is written where {what}")
     batch = answers.batch.padded(design)
     about = "\n".join(f"// {line}" for line in selection.about())
     with tempfile.TemporaryDirectory(prefix="mmaproof-bench-") as place:

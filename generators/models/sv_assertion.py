@@ -94,9 +94,13 @@ def assertion_files(unit: RtlUnit, meant: Design, version: str) -> dict[str, str
         )
     if any(not x.endswith((".v", ".sv")) for x in file.sources):
         raise InputError(f"{file.path}: an assertion is bound to a module of Verilog, and the unit has other sources")
+    layout = layout_of(unit)
+    if layout.added or file.handshake is not None:
+        what = "d is a sum of words" if layout.added else "there is a handshake"
+        raise InputError(f"{file.path}: no assertion is written where {what}")
     design = in_one_pass(unit.design, meant)
     model = make_model(design, unit.design.k, version, wide=True)
-    return {f"{model.name}.sv": sv_module(model), f"{CHECK}.sv": _assertion(unit, model, layout_of(unit))}
+    return {f"{model.name}.sv": sv_module(model), f"{CHECK}.sv": _assertion(unit, model, layout)}
 
 
 def _assertion(unit: RtlUnit, model: Model, layout: Layout) -> str:

@@ -7,13 +7,13 @@ from support.commands import only_json
 from support.own_rtl import UNITS
 
 from mmaproof.designs.errors import InputError
-from mmaproof.designs.transitions import CLEAR, FIRST, HOLD
+from mmaproof.designs.transitions import CLEAR, DRAIN, FIRST, HOLD
 from mmaproof.rtl import read_unit
 from mmaproof.rtl.meant import read_rtl
 
 pytest.importorskip("pyosys")
 
-PE, MAC = "pe_int8", "mac_int8"
+PE, MAC, PAIR, DRAINED = "pe_int8", "mac_int8", "pair_int8", "drained_int8"
 FOLDER = UNITS / "accumulator"
 
 MUTANTS = {
@@ -37,6 +37,19 @@ MUTANTS = {
     "a start from another value": (MAC, "(start ? 32'sd0 : acc)", "(start ? 32'sd1 : acc)", [FIRST]),
     "a drain that waits": (MAC, "if (drain) acc", "if (drain && !valid) acc", ["load 1"]),
     "a drain of another word": (MAC, "acc <= above;", "acc <= above ^ 32'd4;", ["load 0", "load 1"]),
+    "carries of the same place": (PAIR, " << 1;", ";", ["step"]),
+    "carries that are lost": (PAIR, "acc_s ^ acc_c ^ product", "acc_s ^ product", ["step"]),
+    "a clear of one word": (PAIR, "acc_c <= '0;", "acc_c <= acc_c;", [CLEAR, FIRST]),
+    "a pair that is read without carries": (PAIR, "acc_s + acc_c;", "acc_s | acc_c;", [DRAIN]),
+    "a chain that is handed on with another bit": (DRAINED, "held <= acc;", "held <= acc ^ 20'd4;", [DRAIN]),
+    "a chain that is handed on where it is enabled": (DRAINED, "(last) begin", "(last && en) begin", [CLEAR, DRAIN]),
+    "a chain that is handed on with a product": (DRAINED, "held <= acc;", "held <= acc + 20'(products);", [DRAIN]),
+    "a chain that goes on after it was handed on": (
+        DRAINED,
+        "acc  <= '0;\n      held <= acc;",
+        "held <= acc;",
+        [CLEAR, FIRST],
+    ),
     "no saturation below": (MAC, "acc <= 32'sh80000000;", "acc <= total[31:0];", ["step"]),
 }
 
@@ -61,7 +74,7 @@ def verdicts(path, run):
     return status, answer, found
 
 
-@pytest.mark.parametrize("unit", [PE, pytest.param(MAC, marks=pytest.mark.middle)])
+@pytest.mark.parametrize("unit", [PE, DRAINED, *(pytest.param(x, marks=pytest.mark.middle) for x in (MAC, PAIR))])
 def test_a_register_that_accumulates_is_proved(run, unit):
     status, answer, found = verdicts(FOLDER / f"{unit}.toml", run)
     assert (status, answer["verdict"]) == (0, "equal-when")
@@ -158,6 +171,9 @@ def test_a_register_of_another_clock_is_refused(tmp_path, edge):
         ('clock = "clk"', 'clock = "en"', "input clk .1 bit. is not an operand"),
         ('clear = "clr"', 'clear = "clr"\nclear_to = -1', "a number, or a text"),
         ('clear = "clr"', 'clear = "clr"\nload = "clr"', "load and load_from"),
+        ('clear = "clr"', 'clear = "clr"\ndrain = "en"', "drain_to, which is where the register is read"),
+        ('clear = "clr"', 'clear = "clr"\ndrain_to = "a_next"', "a_next has 8 bits, and int32 has 32"),
+        ('"reg:acc"\nd = "next:acc"', '["reg:acc", "reg:a_next"]\nd = ["next:acc", "next:a_next"]', "has 8 bits"),
         ('clear = "clr"', 'clear = "clr"\nload = "a[0]"\nload_from = "b"', "one of its bits is tied"),
     ],
 )

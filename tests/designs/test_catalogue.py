@@ -1,13 +1,17 @@
 """The catalogue: complete, found by name, and errors that say where."""
 
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support.published import TABLE_4
 
 from mmaproof.designs.catalogue import FILES, find_design, load_catalogue, read_catalogue
 from mmaproof.designs.errors import CatalogueError, DesignError
+from mmaproof.smt.evaluate import evaluate_batch
+from mmaproof.verification.distributions import draw
 
 
 def test_every_row_of_table_4_and_nothing_else():
@@ -292,3 +296,29 @@ def test_records_rebuild_the_design():
 def test_every_file_of_the_project_is_read():
     folder = Path(str(files("mmaproof.designs") / "data" / "catalogue"))
     assert sorted(FILES) == sorted(x.stem for x in folder.iterdir())
+
+
+def test_c_and_d_may_have_the_format_of_an_accumulator_inside():
+    """Hopper's sums of FP8 products have 13 fraction bits of fp32; the register that holds them has 22 bits."""
+    base = find_design("hopper/wgmma.m64n8k32.f32.e4m3.e4m3")
+    design = find_design(f"{base.name}@accumulator=e8m13")
+    assert [x.name for x in design.formats] == ["e4m3", "e4m3", "e8m13", "e8m13"]
+    assert design.name == f"{base.name}@accumulator=e8m13" and find_design(design.name) == design != base
+    changed = design.change(fraction_bits=14)
+    assert find_design(changed.name) == changed
+    batch = draw("edges", design, 200, 32, np.random.default_rng(5))
+    wide = replace(batch, c=batch.c.astype(np.uint32) << 10)
+    assert (evaluate_batch(base, wide) >> 10 == evaluate_batch(design, batch)).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("ampere/mma.m16n8k16.s32.s8.s8.s32@accumulator=e8m13", "numbers that are rounded once"),
+        ("hopper/wgmma.m64n8k32.f32.e4m3.e4m3@accumulator=int20", "numbers that are rounded once"),
+        ("hopper/wgmma.m64n8k32.f32.e4m3.e4m3@accumulator=e8m99", "unknown format"),
+    ],
+)
+def test_other_formats_of_accumulators_are_refused(name, problem):
+    with pytest.raises(DesignError, match=problem):
+        find_design(name)

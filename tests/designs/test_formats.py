@@ -1,6 +1,7 @@
 """Formats against ml_dtypes and NumPy, pattern by pattern."""
 
 import math
+import pickle
 from fractions import Fraction
 from itertools import pairwise
 
@@ -229,3 +230,37 @@ def test_one_is_the_largest_power_of_two_where_there_is_no_one():
             assert fmt.hex(fmt.one) == "0x70"
         else:
             assert fmt.one == fmt.encode(1)
+
+
+@pytest.mark.parametrize("name", ["e8m13", "e6m9", "e2m2", "e11m52"])
+def test_a_format_of_other_sizes_is_laid_out_as_those_of_ieee(name):
+    """Its patterns mean what the exact definition says; those of e11m52 are fp64's."""
+    fmt = find_format(name)
+    x, y = map(int, name[1:].split("m"))
+    assert (fmt.bits, fmt.bias, fmt.e_max) == (1 + x + y, (1 << (x - 1)) - 1, (1 << (x - 1)) - 1)
+    assert fmt.is_nan(fmt.infinity + 1) and fmt.encode(1) == fmt.bias << y
+    assert fmt.encode(Fraction(2) ** (2 - (1 << (x - 1)) - y)) == 1
+    assert fmt is find_format(name) and pickle.loads(pickle.dumps(fmt)) is fmt
+
+
+@pytest.mark.parametrize("name", ["e1m3", "e12m3", "e8m53", "e08m13", "e8m", "e8m0x"])
+def test_other_sizes_are_no_format(name):
+    with pytest.raises(InputError, match="eXmY"):
+        find_format(name)
+
+
+def test_a_listed_name_means_what_the_list_says():
+    assert find_format("e4m3").infinity is None and find_format("e8m7").infinity is None
+
+
+@pytest.mark.parametrize("name", ["e8m13", "e6m9", "e9m30"])
+def test_numbers_are_drawn_of_a_format_of_other_sizes(name):
+    fmt = find_format(name)
+    rng = np.random.default_rng(2)
+    values = np.concatenate(
+        [np.ldexp(rng.standard_normal(500), rng.integers(-60, 40, 500)), [0.0, -0.0, np.inf, -np.inf, np.nan]]
+    )
+    for value, pattern in zip(values, from_float64(fmt, values).tolist(), strict=True):
+        finite = np.isfinite(value)
+        wanted = fmt.nearest(Fraction(value)) if finite and value else fmt.encode(float(value))
+        assert pattern == wanted, value

@@ -26,6 +26,7 @@ SECONDS_PER_CELL = 600
 NEEDS = {
     "05-training-without-the-hardware": ("torch", PYTORCH),
     "06-is-my-rtl-right": ("pyosys", "Yosys is not installed: pip install 'mmaproof[rtl]'"),
+    "08-accumulators-and-arrays": ("pyosys", "Yosys is not installed: pip install 'mmaproof[rtl]'"),
 }
 """What a notebook needs beyond the extra [notebooks], and why it is skipped without."""
 

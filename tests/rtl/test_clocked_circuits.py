@@ -19,6 +19,7 @@ from support.clocked_circuits import (
     random_accumulator,
     random_passes,
     random_pipeline,
+    with_a_register_more,
 )
 from support.rtl_units import write_unit
 
@@ -193,6 +194,63 @@ def examine_passes(seed: int) -> int:
         unknown = {n: states[n] for n in circuit.unknown}
         assert computed(circuit, words, unknown) == d, f"passes {seed}, {cycles} cycles, reset: {is_reset}"
     return len(circuit.unknown)
+
+
+def settled_at(drawn: ClockedCircuit, row: dict[str, int], cycles: int) -> int:
+    """Return d once the operands have been held: what the circuit computes, wherever its registers are."""
+    simulation = Simulation(drawn, random.Random(0))
+    return [simulation.cycle(row) for _ in range(cycles)][-1]
+
+
+def decide_pipeline(seed: int, is_wrong: bool) -> str:
+    """Say whether a random pipeline takes new operands in every cycle, as it is read and as it is simulated.
+
+    One that ``is_wrong`` has a register more on one path. What it computes is found with operands that are held.
+    """
+    rng = random.Random(seed)
+    drawn = random_pipeline(seed, wrong=0, is_closed=True)
+    (latency,) = drawn.result.counts
+    drawn = with_a_register_more(drawn, rng) if is_wrong else drawn
+    settled = sum("Q" in x.outputs for x in drawn.cells) + 1
+    rows = [drawn_words(rng) | {"free": 0} for _ in range(settled + latency + 12)]
+    simulation = Simulation(drawn, rng)
+    found = [simulation.cycle(row) for row in rows]
+    wanted = {t: settled_at(drawn, rows[t - latency], settled + latency) for t in range(settled + latency, len(rows))}
+    streams = all(found[t] == d for t, d in wanted.items())
+    try:
+        circuit = as_wires(drawn, latency)
+    except InputError as problem:
+        assert "latency" in str(problem), f"{seed}: {problem}"
+        return "refused" if not streams else "refused for a path that does not matter"
+    assert all(computed(circuit, rows[t - latency], {}) == d for t, d in wanted.items()), (
+        f"pipeline {seed} is read wrongly"
+    )
+    assert streams, f"pipeline {seed} is read, and gives other results where operands change"
+    return "read"
+
+
+def decide_pipelines(seeds: range) -> Counter[str]:
+    right = Counter(decide_pipeline(seed, False) for seed in seeds)
+    assert set(right) == {"read"}, right
+    return Counter(decide_pipeline(seed, True) for seed in seeds)
+
+
+def test_a_pipeline_with_a_register_more_is_decided_as_its_simulation_is() -> None:
+    found = decide_pipelines(range(5000, 5004))
+    assert found["refused"] >= 2, found
+
+
+@pytest.mark.middle
+def test_pipelines_with_a_register_more_are_decided_as_their_simulations_are() -> None:
+    found = decide_pipelines(range(5020, 5050))
+    assert found["refused"] > 20, found
+
+
+@pytest.mark.slow
+def test_all_pipelines_with_a_register_more_are_decided_as_their_simulations_are() -> None:
+    """500 circuits, half of them wrong by one register: none is read that gives other results in some cycle."""
+    found = decide_pipelines(range(5100, 5350))
+    assert found["refused"] > 200 and found["refused for a path that does not matter"] < 40, found
 
 
 @pytest.mark.middle

@@ -47,6 +47,11 @@ def test_a_width_is_a_format(name):
     assert fmt.signed is not name.startswith("u")
 
 
+@pytest.mark.parametrize("d", ["int8", "int4", "uint8", "uint16", "int7"])
+def test_a_register_may_have_a_format_of_elements(d):
+    assert find_design(f"integer/dot1.{d}.int3.int3.{d}").d_format is find_format(d)
+
+
 @pytest.mark.parametrize("name", ["int1", "int65", "uint0", "int", "intx", "us8", "int08"])
 def test_other_widths_are_none(name):
     with pytest.raises(InputError, match="intN or uintN with N from 2 to 64"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from mmaproof.designs.circuit import Bit, Bits, Cell
 from mmaproof.rtl.netlist import Module, Port
@@ -269,13 +269,15 @@ class _Drawing:
         return q
 
 
-def random_pipeline(seed: int, steps: int = 8, wrong: float = 0.08, is_skewed: bool = False) -> ClockedCircuit:
+def random_pipeline(
+    seed: int, steps: int = 8, wrong: float = 0.08, is_skewed: bool = False, is_closed: bool = False
+) -> ClockedCircuit:
     """Return a random circuit without feedback, once ``on`` is tied to 1 and ``off`` to 0.
 
     The words that a cell reads are delayed until their paths have as many registers, but for one register of the whole
     word or of one bit, which is left out in N cases (``wrong``). ``free`` is an input that is not an operand, and
-    ``open`` a net that nothing drives. Operands of one that ``is_skewed`` are given in different clock cycles, and
-    count as many registers more.
+    ``open`` a net that nothing drives; of one that ``is_closed`` neither reaches a result. Operands of one that
+    ``is_skewed`` are given in different clock cycles, and count as many registers more.
     """
     drawing = _Drawing(seed, is_skewed)
     rng, circuit = drawing.rng, drawing.circuit
@@ -298,7 +300,7 @@ def random_pipeline(seed: int, steps: int = 8, wrong: float = 0.08, is_skewed: b
 
     for _ in range(steps):
         words = [drawing.some() for _ in range(3)]
-        if rng.random() < 0.2:
+        if rng.random() < 0.2 and not is_closed:
             words[rng.randrange(3)] = rng.choice(others)
         made = drawing.computed(together(words))
         for _ in range(rng.choice((0, 0, 1, 2))):
@@ -309,6 +311,27 @@ def random_pipeline(seed: int, steps: int = 8, wrong: float = 0.08, is_skewed: b
     bits = circuit.cell("$add", WIDTH, A=mixed, B=last.bits)
     circuit.result = Drawn(bits, first.counts | second.counts | last.counts)
     return circuit
+
+
+def with_a_register_more(circuit: ClockedCircuit, rng: random.Random) -> ClockedCircuit:
+    """Return a pipeline with one register more, in front of one input of one of its cells that d depends on."""
+    made = replace(circuit, cells=list(circuit.cells), names=dict(circuit.names))
+    needed, more = set[Bit](), set(circuit.result.bits)
+    while more - needed:
+        needed |= more
+        more = {y for x in made.cells if not needed.isdisjoint(next(iter(x.outputs.values()))) for y in _read(x)}
+    reached = [i for i, x in enumerate(made.cells) if not needed.isdisjoint(next(iter(x.outputs.values())))]
+    number = rng.choice([i for i in reached if "A" in made.cells[i].inputs])
+    cell = made.cells[number]
+    port = rng.choice([x for x in "AB" if any(isinstance(bit, int) for bit in cell.inputs.get(x, ()))])
+    q = made.new(len(cell.inputs[port]))
+    made.register("$dff", q, cell.inputs[port], {})
+    made.cells[number] = replace(cell, inputs={**cell.inputs, port: q})
+    return made
+
+
+def _read(cell: Cell) -> set[Bit]:
+    return {bit for port, bits in cell.inputs.items() for bit in bits if port != "CLK"}
 
 
 def random_accumulator(seed: int) -> ClockedCircuit:
