@@ -242,8 +242,9 @@ class Design:
 
     @property
     def neutral_c(self) -> int:
-        """The pattern of c that adds nothing to a sum: -0, and of an integer 0."""
-        return 0 if self.c_format.is_integer else 1 << self.c_format.sign_position
+        """The pattern of c that adds nothing to a sum: -0, and of an integer or a format without -0 it is 0."""
+        fmt = self.c_format
+        return 0 if fmt.is_integer or fmt.nan_is_minus_zero else 1 << fmt.sign_position
 
     @property
     def adds_c_last(self) -> bool:
