@@ -8,7 +8,7 @@ from enum import Enum
 from fractions import Fraction
 from math import prod
 
-from mmaproof.designs.conversions import Rounding
+from mmaproof.designs.conversions import Rounding, Stochastic
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import Format
@@ -134,7 +134,7 @@ class Rounded:
     fmt: Format
     pattern: int
     fraction_bits: int
-    rounding: Rounding
+    rounding: Rounding | Stochastic
     overflowed: bool
     flushes: bool
 

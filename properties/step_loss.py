@@ -25,7 +25,7 @@ from typing import Any
 
 from pysmt.fnode import FNode
 
-from mmaproof.designs.conversions import Rounding
+from mmaproof.designs.conversions import Rounding, Stochastic
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.steps import Guarantee
@@ -144,7 +144,7 @@ def loss_of(design: Design) -> StepLoss:
     return _of_operations(design) if design.guarantees(Guarantee.ROUNDED_OPERATIONS) else _of_sums(design)
 
 
-def rounding_unit(rounding: Rounding, fraction_bits: int) -> Fraction:
+def rounding_unit(rounding: Rounding | Stochastic, fraction_bits: int) -> Fraction:
     """Return the most that a conversion moves a number whose result has the exponent 0."""
     return Fraction(1, 1 << (fraction_bits + (rounding in _NEAREST)))
 
