@@ -367,7 +367,7 @@ def _operation_lemmas(design: Design) -> Iterator[Lemma]:
         yield from _conversion("a product", one_number(algebra, _exact_product(algebra, design)), rules)
 
 
-def lemmas_of_operation(kind: str, fmt: Format, source: Format, rounding: Rounding) -> tuple[Lemma, ...]:
+def lemmas_of_operation(kind: str, fmt: Format, source: Format, rounding: Rounding | Stochastic) -> tuple[Lemma, ...]:
     """Return the lemmas about an operation outside a unit, which is rounded to ``fmt``.
 
     It is the ``addition`` of two numbers, a ``product``, or the ``conversion`` of a number of the format ``source``.

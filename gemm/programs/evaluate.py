@@ -104,9 +104,11 @@ def require_factors(plan: Plan, k: int, given: int) -> None:
 
 def require_random(plan: Plan, given: bool) -> None:
     """Raise OperandError where random bits are missing, or a plan takes none."""
-    if bool(plan.random_bits) is not given:
-        takes = f"takes {plan.random_bits} random bits for each element" if plan.random_bits else "takes no random bits"
-        raise OperandError(f"{plan.name} {takes}: out=FORMAT:sr8 makes them an operand, sr8@0x5a a constant")
+    if given and not plan.random_bits:
+        raise OperandError(f"{plan.name} takes no random bits: out=FORMAT:sr8 does")
+    if plan.random_bits and not given:
+        takes = f"takes {plan.random_bits} random bits for each element"
+        raise OperandError(f"{plan.name} {takes}: give them (random), or state a constant, such as sr8@0x5a")
 
 
 def _check_finite(plan: Plan, fmt: Format, pattern: int) -> None:
