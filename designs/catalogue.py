@@ -42,7 +42,7 @@ _SHAPE = re.compile(f"m{_NUMBER}n{_NUMBER}k{_NUMBER}(?![0-9])|(?<![0-9]){_NUMBER
 _BLOCKS = re.compile(r"_\d+b(?=_)")
 _ROW_FIELDS = ("architecture", "family", "a", "b", "c", "d", "instructions", "source")
 _FAMILY_FIELDS = ("L_max", "evidence", "evidence_of", *(n for n in DEFINITIONS if n != "L"))
-_ROW_OPTIONAL = ("scale", "block", "k_multiple", "takes_c", *_FAMILY_FIELDS)
+_ROW_OPTIONAL = ("scale", "block", "k_multiple", "takes_c", "selects_half", *_FAMILY_FIELDS)
 _TABLES = ("architectures", "families", "unit")
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 
@@ -233,7 +233,7 @@ def _without_shape(instruction: str) -> str:
 CATALOGUE_VARIABLE = "MMAPROOF_CATALOGUE"
 """The environment variable that names the user's own catalogue files, separated as in PATH."""
 
-FILES = ("shared", "nvidia", "amd", "x86", "arm", "riscv", "gaudi", "paper", "vortex", "tenstorrent", "psp")
+FILES = ("shared", "nvidia", "amd", "x86", "arm", "riscv", "gaudi", "paper", "vortex", "tenstorrent", "psp", "sparse")
 """The project's own catalogue files, ``designs/data/catalogue/NAME.toml``, in the order in which designs are listed."""
 
 
@@ -407,9 +407,9 @@ class _Table:
             raise self.fail(name, f"{held!r} is not an integer, 1 or more")
         return held
 
-    def truth(self, name: str) -> bool:
-        """Return a field that is true or false, and true where it is not given."""
-        held = self.fields.get(name, True)
+    def truth(self, name: str, *, given: bool) -> bool:
+        """Return a field that is true or false, and ``given`` where it is left out."""
+        held = self.fields.get(name, given)
         if not isinstance(held, bool):
             raise self.fail(name, f"{held!r} is not true or false")
         return held
@@ -497,6 +497,8 @@ class _Table:
         if shape is None:
             raise self.fail("instructions", f"{instruction!r} states no shape such as m16n8k16 or 32x32x8")
         m, n, k = (int(x) for x in shape.groups() if x is not None)
+        if self.truth("selects_half", given=False):  # the shape counts all elements of b
+            k //= 2
         try:
             chain, step, idle = composed(max(min(k, most), 1))
             design = Design(
@@ -512,7 +514,7 @@ class _Table:
                 self.text("source"),
                 evidence=evidence,
                 k_multiple=self.number("k_multiple") if "k_multiple" in self.fields else None,
-                takes_c=self.truth("takes_c"),
+                takes_c=self.truth("takes_c", given=True),
             )
         except DesignError as error:
             name = {None: "instructions", "L": "L_max"}.get(error.field, error.field)

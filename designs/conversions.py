@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
-from mmaproof.designs.formats import FORMATS, Format, float_format, integer_format
+from mmaproof.designs.errors import InputError
+from mmaproof.designs.formats import FORMATS, Format, find_format, float_format, integer_format
 
 
 class Rounding(StrEnum):
@@ -34,13 +36,54 @@ class Rounding(StrEnum):
 
     @property
     def leaves_overflow_open(self) -> bool:
-        """Whether the parameter ``overflow`` says what a number beyond the largest finite one becomes."""
+        """Whether it does not say itself what a number beyond the largest finite one becomes."""
         return self in (Rounding.RZ, Rounding.RTO, Rounding.RNE)
 
     @property
     def truncates(self) -> bool:
         """Whether a rounded number keeps the exponent of the exact one, because its magnitude is never carried up."""
         return self in (Rounding.RZ, Rounding.RTO)
+
+
+class Draw(StrEnum):
+    """How N random bits R decide a rounding of the fraction f of a unit that is left (IEEE P3109, RoundToPrecision)."""
+
+    A = "a"
+    """away from zero where floor(f 2^N) + R is 2^N or more: R is added to the bits that are dropped"""
+    B = "b"
+    """where floor(f 2^(N + 1)) + 2 R + 1 is 2^(N + 1) or more"""
+    C = "c"
+    """where f 2^N, to nearest and ties to even, plus R is 2^N or more"""
+
+
+@dataclass(frozen=True, slots=True)
+class Stochastic:
+    """Stochastic rounding of a conversion outside units with N random ``bits``; ``drawn`` None: they are an operand."""
+
+    draw: Draw
+    bits: int
+    drawn: int | None = None
+
+    MOST: ClassVar[int] = 32
+    ALLOWED: ClassVar[str] = f"srN, srNb or srNc with N random bits, 1 to {MOST}, and @0xR where they are a constant"
+
+    truncates: ClassVar[bool] = False
+    leaves_overflow_open: ClassVar[bool] = False
+
+    @classmethod
+    def parse(cls, text: str) -> Stochastic:
+        """Return what ``text`` spells: sr8, sr8b or sr8c, and sr8@0x5a for constant bits. Raises ValueError."""
+        found = re.fullmatch(r"sr([1-9][0-9]?)([abc]?)(?:@(0x[0-9a-f]{1,8}))?", text)
+        if found is None:
+            raise ValueError(text)
+        bits, drawn = int(found[1]), None if found[3] is None else int(found[3], 16)
+        if bits > cls.MOST or (drawn is not None and drawn >> bits):
+            raise ValueError(text)
+        return cls(Draw(found[2] or "a"), bits, drawn)
+
+    def __str__(self) -> str:
+        kind = "" if self.draw is Draw.A else self.draw
+        return f"sr{self.bits}{kind}" + ("" if self.drawn is None else f"@{self.drawn:#x}")
 
 
 class Beyond(StrEnum):
@@ -111,7 +154,7 @@ class Conversion:
     second rounding. Both formats have the same exponents.
     """
 
-    rounding: Rounding
+    rounding: Rounding | Stochastic
     target: Format
     fraction_bits: int
     via: Conversion | None = None
@@ -120,6 +163,16 @@ class Conversion:
     def first(self) -> Conversion:
         """The conversion of the sum itself."""
         return self if self.via is None else self.via
+
+    @property
+    def leaves_range_open(self) -> bool:
+        """Whether the parameter ``out_of_range`` says what numbers beyond the largest one, and infinities, become."""
+        return not self.target.is_integer and self.target.infinity is None
+
+    @property
+    def leaves_overflow_open(self) -> bool:
+        """Whether the parameter ``overflow`` says what a number beyond the largest finite one becomes."""
+        return self.first.rounding.leaves_overflow_open and not self.leaves_range_open
 
 
 def _each_rounding(target: str) -> dict[str, Conversion]:
@@ -131,31 +184,52 @@ _PACKED = "packed-"
 """What stands before a format eXmY in the name of a conversion: ``rz-e8m13`` is of fp32, with 13 fraction bits."""
 
 
-def packed(rounding: Rounding, fmt: Format) -> str:
+def rounding_to(rounding: Rounding, fmt: Format) -> str:
     """Return the name of the conversion that rounds to ``fmt``, all of whose fraction bits it uses."""
-    name = f"{rounding}-{fmt.name}"
-    return name if name in RHO and RHO[name].target is fmt else f"{rounding}-{_PACKED}{fmt.name}"
+    return f"{rounding}-{fmt.name}" if float_format(fmt.name) is None else f"{rounding}-{_PACKED}{fmt.name}"
 
 
-def _to_packed(name: str) -> Conversion | None:
-    """Return the conversion of a name that ``packed`` gives; None for another one."""
+def _named(name: str) -> Conversion | None:
+    """Return the conversion to an integer register, or to a format of floats, that is found by name; else None."""
+    whole = integer_format(name)
+    if whole is not None:
+        return Conversion(Rounding.RZ, whole, whole.fraction_bits) if whole.name == name else None
     rounding, _, target = name.partition("-")
-    fmt = float_format(target.removeprefix(_PACKED)) if target.startswith(_PACKED) else None
-    if fmt is None or rounding not in list(Rounding):
+    try:
+        fmt = find_format(target.removeprefix(_PACKED))
+    except InputError:
+        return None
+    if rounding not in list(Rounding) or fmt.is_integer or not fmt.signed:
+        return None
+    if name != rounding_to(Rounding(rounding), fmt):
         return None
     return Conversion(Rounding(rounding), fmt, fmt.fraction_bits)
 
 
 class _Conversions(dict[str, Conversion]):
-    """Conversions by name. Those to integers of any width and to eXmY are found by name; what units have is listed."""
+    """Conversions by name. Those that units have are listed; others (rne-e4m3, int20) are found by name."""
 
     def __missing__(self, name: str) -> Conversion:
-        fmt, found = integer_format(name), _to_packed(name)
-        if fmt is not None and fmt.name == name:
-            found = Conversion(Rounding.RZ, fmt, fmt.fraction_bits)
+        found = _named(name)
         if found is None:
             raise KeyError(name)
         return found
+
+
+def conversions_to(fmt: Format) -> tuple[str, ...]:
+    """Return the names of the conversions to a format: those that are listed, else one for each rounding."""
+    listed = tuple(name for name, rho in RHO.items() if rho.target is fmt)
+    names = [fmt.name] if fmt.is_integer else [rounding_to(x, fmt) for x in Rounding]
+    return listed or tuple(name for name in names if _named(name) is not None)
+
+
+class WithFloats(tuple[str, ...]):
+    """Names of conversions, among them, without being listed, those to any integer and any format of elements."""
+
+    __slots__ = ()
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or (isinstance(name, str) and _named(name) is not None)
 
 
 class WithIntegers(tuple[str, ...]):
@@ -166,15 +240,6 @@ class WithIntegers(tuple[str, ...]):
     def __contains__(self, name: object) -> bool:
         fmt = integer_format(name) if isinstance(name, str) else None
         return (fmt is not None and fmt.name == name) or super().__contains__(name)
-
-
-class WithPacked(WithIntegers):
-    """The same, and those to formats eXmY."""
-
-    __slots__ = ()
-
-    def __contains__(self, name: object) -> bool:
-        return super().__contains__(name) or (isinstance(name, str) and _to_packed(name) is not None)
 
 
 RHO: dict[str, Conversion] = _Conversions(
@@ -198,8 +263,9 @@ RHO: dict[str, Conversion] = _Conversions(
 )
 """Conversions by name. Published units use rz, rne and rto, and on Arm whichever the control register chooses.
 
-A sum is rounded once to fp64, fp32, tf32, bf16, fp16, e5m2 or an e4m3 with infinities (e4m3b7): any format of elements
-that has infinities. ``rz-bf16-of-rne-fp32`` is two roundings.
+A sum is rounded once to fp64, fp32, tf32, bf16, fp16, e5m2 or an e4m3 with infinities (e4m3b7). ``rne-e4m3``,
+``rz-binary8p4se`` and their like are found by name, for every format of elements. Where the format has no infinity, the
+parameter ``out_of_range`` says what takes its place. ``rz-bf16-of-rne-fp32`` is two roundings.
 
 ``int32``, ``uint32``, ``int16`` and ``int64``, and integers of any other width, are the registers of integer units. The
 parameter ``integer_overflow`` decides what their overflow gives.

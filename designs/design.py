@@ -14,7 +14,7 @@ from functools import cached_property
 from html import escape
 from typing import Any
 
-from mmaproof.designs.conversions import packed
+from mmaproof.designs.conversions import rounding_to
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import Format
 from mmaproof.designs.parameters import (
@@ -249,8 +249,9 @@ class Design:
 
     @property
     def neutral_c(self) -> int:
-        """The pattern of c that adds nothing to a sum: -0, and of an integer 0."""
-        return 0 if self.c_format.is_integer else 1 << self.c_format.sign_position
+        """The pattern of c that adds nothing to a sum: -0, and of an integer or a format without -0 it is 0."""
+        fmt = self.c_format
+        return 0 if fmt.is_integer or fmt.nan_is_minus_zero else 1 << fmt.sign_position
 
     @property
     def adds_c_last(self) -> bool:
@@ -294,7 +295,7 @@ class Design:
         rho = self.step.conversion
         if fmt.is_integer or self.d_format.is_integer or rho.via is not None:
             raise DesignError(f"{self.base_name}: {ACCUMULATOR} = {fmt.name}: numbers that are rounded once are needed")
-        settings = complete_settings(self.chain, self.step) | {"rho": packed(rho.rounding, fmt)}
+        settings = complete_settings(self.chain, self.step) | {"rho": rounding_to(rho.rounding, fmt)}
         chain, step = compose(settings)
         signature = replace(self.signature, c=fmt, d=fmt)
         return replace(self, signature=signature, chain=chain, step=step, accumulator=fmt)

@@ -120,6 +120,7 @@ _SHOWN_FIRST = [
     "floor",
     "c_subnormal",
     "overflow",
+    "out_of_range",
     "negative_zero",
     "chain_infinity",
     "zero_sum",

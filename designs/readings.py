@@ -403,6 +403,17 @@ class Overflow(StrEnum):
     """the largest finite number of the conversion (IEEE 754's rounding towards zero; saturation)"""
 
 
+class RangeEnd(StrEnum):
+    """What takes the place of an infinity in a d whose format has none, in the words of conversions outside units."""
+
+    SATURATE = "saturate"
+    """the largest finite number, of large sums and of infinities"""
+    SATURATE_NAN = "saturate/nan"
+    """the largest finite number of a large sum, NaN of an infinity"""
+    NAN = "nan"
+    """NaN"""
+
+
 class NegativeZero(StrEnum):
     """Open point 7: a negative sum that converts to zero."""
 
@@ -446,7 +457,7 @@ class NanCode(StrEnum):
         """Return the bit pattern of the NaN in ``fmt``."""
         if self is NanCode.LARGEST_FINITE:
             return fmt.max_finite
-        if self is NanCode.QUIET and fmt.quiet_nan is not None:
+        if fmt.quiet_nan is not None and (self is NanCode.QUIET or fmt.nan_is_minus_zero):
             return fmt.quiet_nan
         return (1 << fmt.sign_position) - 1
 

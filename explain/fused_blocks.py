@@ -190,7 +190,7 @@ def late_block(step: Step) -> Block:
     rho = Rules.of_late_addition(step.design).rho
     flushed = step.design.step.subnormals.of_results
     rounded = Rounded(total, fmt, d, rho.fraction_bits, rho.rounding, overflowed, flushed)
-    way = "to nearest" if rho.rounding is Rounding.RNE else rho.rounding.value
+    way = "to nearest" if rho.rounding is Rounding.RNE else str(rho.rounding)
     after = [words.rounding(f"rounding {way} in {fmt.name}", rounded), result]
     rows = [_late_row(str(name), *x) for name, x in named.items()]
     highest, low = max(top_weight(v) for v in (*values, total) if v) if any(values) else 0, min(r.scale for r in rows)

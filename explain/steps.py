@@ -8,12 +8,20 @@ from enum import Enum
 from fractions import Fraction
 from math import prod
 
-from mmaproof.designs.conversions import Rounding
+from mmaproof.designs.conversions import Rounding, Stochastic
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import Format
 from mmaproof.designs.readings import ComplexPart, ElementProduct, ProductInfinity
-from mmaproof.designs.steps import FusedStep, IntegerStep, InterleavedStep, LanesStep, PairwiseStep, SequentialStep
+from mmaproof.designs.steps import (
+    FusedStep,
+    IntegerStep,
+    InterleavedStep,
+    LanesStep,
+    PairwiseStep,
+    RoundedStep,
+    SequentialStep,
+)
 from mmaproof.explain.values import (
     pattern_number,
     pattern_value,
@@ -118,15 +126,15 @@ class Sum:
 class Rounded:
     """An exact sum, and the pattern that it was rounded to.
 
-    N ``fraction_bits`` of the format's fraction are in use. ``overflowed`` says that the pattern is an infinity,
-    ``flushes`` that a subnormal result becomes zero.
+    N ``fraction_bits`` of the format's fraction are in use. ``overflowed`` says that the pattern is an infinity, or NaN
+    where the format has none, ``flushes`` that a subnormal result becomes zero.
     """
 
     exact: Fraction
     fmt: Format
     pattern: int
     fraction_bits: int
-    rounding: Rounding
+    rounding: Rounding | Stochastic
     overflowed: bool
     flushes: bool
 
@@ -150,6 +158,12 @@ class Rounded:
     def flushed(self) -> bool:
         """Whether a sum that is not zero became zero where subnormal results do."""
         return self.flushes and bool(self.exact) and not self.value
+
+
+def _reads_infinities(design: Design) -> bool:
+    """Return whether something is stated for infinite operands. What a netlist makes of them is in its bits."""
+    stated = isinstance(design.step, RoundedStep) and design.step.range_end is not None
+    return stated or design.d_format.infinity is not None
 
 
 Pattern = tuple[Format, int]
@@ -199,7 +213,7 @@ class Step:
         special = self.signals.special
         self.sums = tuple(Sum(s, self.accumulator_name) for s in self.signals.sums)
         self.products: dict[Name, Fraction] = {Product(k): self._product(k) for k in self.ks}
-        self.decided = special.nan.data or (special.infinite.data and fmt.infinity is not None)
+        self.decided = special.nan.data or (special.infinite.data and _reads_infinities(design))
         self.result = f"{fmt.hex(self.signals.d.data)} = {pattern_value(fmt, self.signals.d.data)}"
 
     @property

@@ -134,6 +134,7 @@ def matmul(
     scale_b: npt.ArrayLike | None = None,
     *,
     factors: npt.ArrayLike | None = None,
+    random: npt.ArrayLike | None = None,
     jobs: int = 1,
     backend: Backend | str | None = None,
     open_points: Literal[False] = False,
@@ -148,6 +149,7 @@ def matmul(
     scale_b: npt.ArrayLike | None = None,
     *,
     factors: npt.ArrayLike | None = None,
+    random: npt.ArrayLike | None = None,
     jobs: int = 1,
     backend: Backend | str | None = None,
     open_points: Literal[True],
@@ -161,6 +163,7 @@ def matmul(
     scale_b: npt.ArrayLike | None = None,
     *,
     factors: npt.ArrayLike | None = None,
+    random: npt.ArrayLike | None = None,
     jobs: int = 1,
     backend: Backend | str | None = None,
     open_points: bool = False,
@@ -173,7 +176,8 @@ def matmul(
     fastest.
 
     A plan (``read_plan``, or its text with settings: ``"UNIT | split-k=4"``) may stand for a design. ``factors`` of
-    fp32, shape (M, count), are for plans whose factors are operands (``rescale=N:operand``).
+    fp32, shape (M, count), are for plans whose factors are operands (``rescale=N:operand``). ``random``,
+    unsigned integers of shape (M, N), are the random bits of plans that take some (``out=e4m3:sr8``).
 
     With ``open_points`` the matrix is returned together with the open points on which its elements rest: how many
     change under which other reading of the unit. Of a large matrix some rows and columns are looked at.
@@ -192,14 +196,14 @@ def matmul(
     if not isinstance(jobs, int) or jobs < 1:
         raise InputError(f"jobs = {jobs!r}: a number of threads, at least 1")
     if open_points:
-        d = matmul(design, a, b, c, scale_a, scale_b, factors=factors, jobs=jobs, backend=backend)
-        return d, _open_points(design, d, (a, b, c, scale_a, scale_b, factors), jobs)
+        d = matmul(design, a, b, c, scale_a, scale_b, factors=factors, random=random, jobs=jobs, backend=backend)
+        return d, _open_points(design, d, (a, b, c, scale_a, scale_b, factors, random), jobs)
     plan = find_plan(design)
     if not plan.is_unit:
-        return _planned(plan, a, b, c, (scale_a, scale_b, factors), jobs, backend)
+        return _planned(plan, a, b, c, (scale_a, scale_b, factors, random), jobs, backend)
     found = plan.unit
-    if factors is not None:
-        raise OperandError(f"{found.name} takes no factors: plans with rescale=N:operand do")
+    if factors is not None or random is not None:
+        raise OperandError(f"{found.name} takes no factors and no random bits: plans do")
     if c is None:
         a, b = _column("a", a, found.a_format), _column("b", b, found.b_format)
         shape = a.shape[:1] + b.shape[1:2]
@@ -236,15 +240,16 @@ def _open_points(
     """Return the open points on which the elements of a product ``d`` rest; ``given`` are its operands in order."""
     plan = find_plan(program)
     fmt = plan.formats[3]
-    a, b, c, scale_a, scale_b, factors = (None if x is None else as_numpy(x) for x in given)
+    a, b, c, scale_a, scale_b, factors, random = (None if x is None else as_numpy(x) for x in given)
     (m, n), k = d.shape, 1 if b is None else len(b)
     rows, columns = (sample(x, math.isqrt(PRODUCTS // k)) for x in (m, n))
-    across = [None if x is None else x[rows] for x in (a, c, scale_a, factors)]
-    down = [None if x is None else x[:, columns] for x in (b, across[1], scale_b)]
+    across = [None if x is None else x[rows] for x in (a, c, scale_a, factors, random)]
+    down = [None if x is None else x[:, columns] for x in (b, across[1], scale_b, across[4])]
 
     def computed(x: Design) -> Patterns:
         left, right = cast("npt.ArrayLike", across[0]), cast("npt.ArrayLike", down[0])
-        found = matmul(plan.with_unit(x), left, right, down[1], across[2], down[2], factors=across[3], jobs=jobs)
+        more: dict[str, Any] = {"factors": across[3], "random": down[3], "jobs": jobs}
+        found = matmul(plan.with_unit(x), left, right, down[1], across[2], down[2], **more)
         return patterns_of(found, fmt).ravel()
 
     return results_under_readings(plan.unit, computed, fmt, (rows[:, None] * n + columns).ravel(), m * n)
@@ -255,18 +260,19 @@ def _planned(
     a: npt.ArrayLike,
     b: npt.ArrayLike,
     c: npt.ArrayLike | None,
-    others: tuple[npt.ArrayLike | None, npt.ArrayLike | None, npt.ArrayLike | None],
+    others: Sequence[npt.ArrayLike | None],
     jobs: int,
     backend: Backend | str | None,
 ) -> npt.NDArray[Any]:
-    """Return a matrix product as a plan computes it; ``others`` are scales and factors. Raises as ``matmul``."""
+    """Return a product as a plan computes it; ``others`` are scales, factors and random bits. Raises as ``matmul``."""
     formats = plan.formats
     named = zip(("scale_a", "scale_b"), others[:2], strict=True)
     scales = [_scales(plan.unit, n, x) for n, x in named]
     factors = None if others[2] is None else _column("factors", others[2], FORMATS["fp32"])
     x, y = (_column(n, p, f) for n, p, f in zip("ab", (a, b), formats, strict=False))
     start = None if c is None else _column("c", c, formats[2])
-    d = multiply_plan(plan, x, y, start, *scales, factors=factors, jobs=jobs, backend=backend)
+    random = None if others[3] is None else as_numpy(others[3])
+    d = multiply_plan(plan, x, y, start, *scales, factors=factors, random=random, jobs=jobs, backend=backend)
     return array_of(d, formats[3])
 
 

@@ -11,7 +11,7 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import Format
-from mmaproof.properties.preconditions import Precondition, of_numbers, restricting
+from mmaproof.properties.preconditions import Pattern, Precondition, of_numbers, restricting
 from mmaproof.properties.question import Argument, Question
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
@@ -31,6 +31,8 @@ class Equivalence(Question):
 
     With ``nan_codes`` two NaNs are equal only if their bits are. Without ``zero_signs`` +0 and -0 are equal. ``k`` is
     the length of the dot product. By default it is the least common multiple of both K.
+
+    Where one of the units has no c, the question is about the c that adds nothing.
 
     Raises DesignError if the designs take or return different formats, or if ``k`` does not fit one of them. Raises
     InputError if a range of exponents leaves only zeros.
@@ -67,7 +69,8 @@ class Equivalence(Question):
         self.formats = first.formats[:3]
         common = math.lcm(first.k, second.k)
         self.k = common if k is None else k
-        self.where = restricting(where, self.formats)
+        held = (Pattern("c", x.neutral_c) for x in (first, second) if not x.takes_c)
+        self.where = restricting(tuple(dict.fromkeys((*where, *held))), self.formats)
         self.nan_codes, self.zero_signs = nan_codes, zero_signs
         for design in (first, second):
             design.padded_length(self.k, multiple=common)

@@ -25,7 +25,7 @@ from typing import Any
 
 from pysmt.fnode import FNode
 
-from mmaproof.designs.conversions import Rounding
+from mmaproof.designs.conversions import Rounding, Stochastic
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.steps import Guarantee
@@ -144,7 +144,7 @@ def loss_of(design: Design) -> StepLoss:
     return _of_operations(design) if design.guarantees(Guarantee.ROUNDED_OPERATIONS) else _of_sums(design)
 
 
-def rounding_unit(rounding: Rounding, fraction_bits: int) -> Fraction:
+def rounding_unit(rounding: Rounding | Stochastic, fraction_bits: int) -> Fraction:
     """Return the most that a conversion moves a number whose result has the exponent 0."""
     return Fraction(1, 1 << (fraction_bits + (rounding in _NEAREST)))
 
@@ -367,7 +367,7 @@ def _operation_lemmas(design: Design) -> Iterator[Lemma]:
         yield from _conversion("a product", one_number(algebra, _exact_product(algebra, design)), rules)
 
 
-def lemmas_of_operation(kind: str, fmt: Format, source: Format, rounding: Rounding) -> tuple[Lemma, ...]:
+def lemmas_of_operation(kind: str, fmt: Format, source: Format, rounding: Rounding | Stochastic) -> tuple[Lemma, ...]:
     """Return the lemmas about an operation outside a unit, which is rounded to ``fmt``.
 
     It is the ``addition`` of two numbers, a ``product``, or the ``conversion`` of a number of the format ``source``.

@@ -26,6 +26,9 @@ def run(
     factors: Annotated[
         str | None, option("--factors LIST", "Of a plan with rescale=N:operand: patterns of fp32, in order.")
     ] = None,
+    random: Annotated[
+        str | None, option("--random HEX", "Random bits of a plan that takes some: out=e4m3:sr8.")
+    ] = None,
     unit: Unit = None,
     showing: ShowingOptions = SHOWING,
 ) -> int:
@@ -58,17 +61,29 @@ def run(
     columns = [parse_patterns(*x) for x in zip(names, texts, of_columns, strict=True)]
     operands = Operands(columns[0], columns[1], only_c(columns[2]), columns[3], columns[4])
     showing.ready()
-    done = run_gemm(plan, operands, factors=columns[5])
+    done = run_gemm(plan, operands, factors=columns[5], random=random_bits(random))
     element = element_fields(done, operands_record(plan.formats[:3], operands, scale))
     answer: AlgorithmRun | PlanRun
     if named:
         factors_read = [fp32.hex(x) for x in columns[5]] if plan.has_factors else ABSENT
-        answer = PlanRun(plan=plan.name, **element, factors=factors_read)
+        answer = PlanRun(plan=done.plan.name, **element, factors=factors_read)
     else:
         ulps = None if done.ulps is None else float(done.ulps)
         answer = AlgorithmRun(algorithm=plan.label, unit=plan.unit.name, **element, ulps=ulps)
     showing.show(answer, lambda: print_run(done, showing.explain), done.pictures)
     return Exit.HOLDS
+
+
+def random_bits(text: str | None) -> int | None:
+    """Return the random bits that a text spells. Raises OperandError where they are not hexadecimal."""
+    from mmaproof.designs.errors import OperandError
+
+    if text is None:
+        return None
+    try:
+        return int(text.removeprefix("0x"), 16)
+    except ValueError:
+        raise OperandError(f"--random {text}: a hexadecimal number is needed, such as 0x5a") from None
 
 
 def only_c(patterns: tuple[int, ...]) -> int:

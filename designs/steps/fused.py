@@ -269,8 +269,8 @@ class FusedStep(AlignedStep):
 
     @property
     def hands_on_overflow(self) -> bool:
-        """True if d is the converted sum. It is not if c is added after the conversion."""
-        return not self.adds_c_last
+        """True if d is the converted sum, which may be infinite. It is not if c is added after the conversion."""
+        return not self.adds_c_last and self.range_end is None
 
     def misfits(self, signature: Signature, k: int) -> Iterator[tuple[str, str]]:
         """Yield what does not fit, as in ``Step``. A c that is added last must have the output format."""

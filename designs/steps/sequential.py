@@ -47,5 +47,5 @@ class SequentialStep(AlignedStep):
 
     @property
     def hands_on_overflow(self) -> bool:
-        """True, because d is the converted sum."""
-        return True
+        """True where the format of d has infinities, because d is the converted sum."""
+        return self.range_end is None

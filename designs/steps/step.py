@@ -7,9 +7,18 @@ from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Any
 
-from mmaproof.designs.conversions import RHO, Conversion, Rounding, WithPacked
+from mmaproof.designs.conversions import RHO, Conversion, OutOfRange, Rounding, WithFloats
 from mmaproof.designs.formats import Format
-from mmaproof.designs.readings import FlushedResult, FlushedSign, NanCode, Overflow, Subnormals, Tininess, Widening
+from mmaproof.designs.readings import (
+    FlushedResult,
+    FlushedSign,
+    NanCode,
+    Overflow,
+    RangeEnd,
+    Subnormals,
+    Tininess,
+    Widening,
+)
 from mmaproof.designs.signature import Signature
 from mmaproof.designs.steps.record import IntegerRange, Record, parameter
 
@@ -94,7 +103,7 @@ class Step(Record):
     L: int = parameter(1, IntegerRange(1, 1024), "products fused in one step", "Xie et al. 2026, algorithm 7, L")
     rho: str = parameter(
         "rz-fp32",
-        WithPacked(RHO),
+        WithFloats(RHO),
         "conversion of the sum to the output format",
         "Xie et al. 2026, table 2; directions of IEEE 754",
     )
@@ -298,14 +307,27 @@ class RoundedStep(Step):
         Overflow,
         "result of a conversion that overflows, where it truncates or rounds to nearest even",
         "publications disagree: open point 6; to nearest: Arm, FPMR.OSM",
-        only=lambda step: step.conversion.first.rounding.leaves_overflow_open,
+        only=lambda step: step.conversion.leaves_overflow_open,
+    )
+    out_of_range: RangeEnd = parameter(
+        RangeEnd.SATURATE,
+        RangeEnd,
+        "what takes the place of an infinity where the format of d has none",
+        "OCP 8-bit floating point 1.0, section 5.2.1; ONNX Cast; IEEE P3109, SatFinite and OvfInf",
+        only=lambda step: step.conversion.leaves_range_open,
     )
     nan_code: NanCode = parameter(NanCode.ALL_ONES, NanCode, "pattern of a NaN result", "Xie et al. 2026, section 4.2")
 
     @property
     def hands_on_nans(self) -> bool:
         """Whether the code of a NaN is a NaN, and not a number."""
-        return self.nan_code is not NanCode.LARGEST_FINITE
+        return self.nan_code is not NanCode.LARGEST_FINITE and self.conversion.target.quiet_nan is not None
+
+    @property
+    def range_end(self) -> OutOfRange | None:
+        """What takes the place of an infinity; None where the format of d has infinities."""
+        target = self.conversion.target
+        return OutOfRange.parse(self.out_of_range, target) if self.conversion.leaves_range_open else None
 
     @property
     def about_numbers(self) -> frozenset[Guarantee]:
@@ -330,6 +352,9 @@ class RoundedStep(Step):
         yield from super().misfits(signature, k)
         if self.conversion.target.is_integer:
             yield "rho", f"rho = {self.rho} is of integer units"
+        lacks = None if self.range_end is None else self.range_end.misfit(self.conversion.target)
+        if lacks is not None:
+            yield "out_of_range", f"out_of_range = {self.out_of_range}, and {lacks}: set out_of_range=saturate"
         target = self.widening.target
         for name, fmt in (("a", signature.a), ("b", signature.b)):
             if target is not None and not _can_be_widened(fmt, target):

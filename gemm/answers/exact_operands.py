@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mmaproof.designs.conversions import OutOfRange, Rounding
+from mmaproof.designs.conversions import OutOfRange, Rounding, Stochastic
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
@@ -213,7 +213,13 @@ class Substitution(Arithmetic[Any, Any]):
         return _number(fmt, ZERO, lambda arithmetic, a, b, c: arithmetic.zero(fmt))
 
     def convert(
-        self, label: str, x: Number[Any], fmt: Format, rounding: Rounding, out_of_range: OutOfRange | None = None
+        self,
+        label: str,
+        x: Number[Any],
+        fmt: Format,
+        rounding: Rounding | Stochastic,
+        out_of_range: OutOfRange | None = None,
+        random: Word[Any] | None = None,
     ) -> Number[Any]:
         """Return ``x`` rounded to ``fmt``."""
         if x.fmt is fmt:
@@ -225,7 +231,7 @@ class Substitution(Arithmetic[Any, Any]):
             fmt,
             f"{fmt.name}({held.text})",
             lambda arithmetic, a, b, c: arithmetic.convert(
-                label, held.value(arithmetic, a, b, c), fmt, rounding, out_of_range
+                label, held.value(arithmetic, a, b, c), fmt, rounding, out_of_range, random
             ),
         )
 

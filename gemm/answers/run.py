@@ -123,13 +123,15 @@ def run_gemm(
     unit: Design | str | None = None,
     *,
     factors: Sequence[int] = (),
+    random: int | None = None,
 ) -> GemmRun:
     """Compute one element, ``c + sum_k a[k]*b[k]``, as an algorithm or a plan does, and its error.
 
     ``program`` is an algorithm, for which ``unit`` is needed, or a plan, or the name or text of one. ``operands`` are
     patterns: of fp32 for an algorithm, of its own formats for a plan. ``factors`` are patterns of fp32, for a plan
-    whose factors are operands. Raises InputError and DesignError for names that are not known and for what does not fit
-    together, OperandError for operands that do not fit.
+    whose factors are operands, and ``random`` the random bits of a plan that takes them. Raises InputError and
+    DesignError for names that are not known and for what does not fit together, OperandError for operands that do not
+    fit.
 
     >>> import mmaproof
     >>> ones = mmaproof.Operands(a=(0x3C00,) * 16, b=(0x3C00,) * 16, c=0)
@@ -137,6 +139,7 @@ def run_gemm(
     '0x41800000'
     """
     plan = find_gemm(program, unit)
+    plan = plan if random is None else plan.drawn(random)
     if plan.scale_format is None and (operands.scale_a or operands.scale_b):
         raise OperandError(f"{plan.name} has no scales: leave those of a and b out")
     traced = trace(plan, operands, factors)

@@ -9,7 +9,7 @@ from math import prod
 from typing import Generic
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.designs.conversions import Conversion, OutOfRange, Rounding
+from mmaproof.designs.conversions import Conversion, OutOfRange, Rounding, Stochastic
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.readings import NanCode, NegativeZero, Overflow
@@ -119,7 +119,7 @@ class Step(Generic[D]):
     unit: Design | None = None
 
 
-def rules_of(fmt: Format, rounding: Rounding, out_of_range: OutOfRange | None = None) -> Rules:
+def rules_of(fmt: Format, rounding: Rounding | Stochastic, out_of_range: OutOfRange | None = None) -> Rules:
     """Return the rules of an IEEE 754 operation whose result is of ``fmt``; subnormals are kept."""
     rho = Conversion(rounding, fmt, fmt.fraction_bits)
     overflow = Overflow.LARGEST_FINITE if rounding.truncates else Overflow.INFINITY
@@ -163,14 +163,23 @@ class Arithmetic(Generic[D, T]):
         return Number(fmt, self.algebra.unsigned(pattern, fmt.bits), Span.of_pattern(fmt, pattern))
 
     def convert(
-        self, label: str, x: Number[D], fmt: Format, rounding: Rounding, out_of_range: OutOfRange | None = None
+        self,
+        label: str,
+        x: Number[D],
+        fmt: Format,
+        rounding: Rounding | Stochastic,
+        out_of_range: OutOfRange | None = None,
+        random: Word[D] | None = None,
     ) -> Number[D]:
-        """Return ``x`` rounded to ``fmt``; itself where it is of that format."""
+        """Return ``x`` rounded to ``fmt``, with ``random`` bits where it takes some; itself where it is of that format.
+
+        Raises DesignError where random bits are an operand and are not given.
+        """
         if x.fmt is fmt:
             return x
         value = unpack(self.algebra, x.fmt, x.word)
         rules = rules_of(fmt, rounding, out_of_range)
-        word = ieee.convert_number(self.algebra, rules, NanCode.QUIET, value)
+        word = ieee.convert_number(self.algebra, rules, NanCode.QUIET, value, random)
         return self._noted(label, ((x,),), Number(fmt, word, x.span.rounded(fmt)))
 
     def flush(self, label: str, x: Number[D]) -> Number[D]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.designs.conversions import Rounding
+from mmaproof.designs.conversions import Rounding, Stochastic
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands, check_scales
 from mmaproof.designs.errors import OperandError
@@ -28,6 +28,7 @@ from mmaproof.gemm.programs.schedule import (
     FUSED,
     Add,
     Call,
+    Convert,
     Cut,
     Factor,
     Multiply,
@@ -101,6 +102,15 @@ def require_factors(plan: Plan, k: int, given: int) -> None:
     raise OperandError(f"{plan.name} takes {wanted} factors for k = {k}, one for each rescaling; {given} given")
 
 
+def require_random(plan: Plan, given: bool) -> None:
+    """Raise OperandError where random bits are missing, or a plan takes none."""
+    if given and not plan.random_bits:
+        raise OperandError(f"{plan.name} takes no random bits: out=FORMAT:sr8 does")
+    if plan.random_bits and not given:
+        takes = f"takes {plan.random_bits} random bits for each element"
+        raise OperandError(f"{plan.name} {takes}: give them (random), or state a constant, such as sr8@0x5a")
+
+
 def _check_finite(plan: Plan, fmt: Format, pattern: int) -> None:
     """Raise OperandError for a pattern that has no meaning for the plan's algorithm."""
     if plan.finite_only and pattern & ((1 << fmt.sign_position) - 1) > fmt.max_finite:
@@ -110,9 +120,10 @@ def _check_finite(plan: Plan, fmt: Format, pattern: int) -> None:
 def trace(plan: Plan, operands: Operands, factors: Sequence[int] = ()) -> Trace:
     """Return result and operations of a plan on one element, computed on integers.
 
-    ``factors`` are patterns of fp32, for a plan whose factors are operands. Raises DesignError where the plan cannot be
-    computed for N elements, OperandError for bad operands.
+    ``factors`` are patterns of fp32, for a plan whose factors are operands. Random bits are those that the plan states.
+    Raises DesignError where the plan cannot be computed for N elements, OperandError for bad operands.
     """
+    require_random(plan, given=False)
     schedule = plan.schedule(max(len(operands), 1))
     check_operands(plan, operands, factors)
     arithmetic = Arithmetic(_INTEGERS, record=True)
@@ -152,6 +163,7 @@ def multiply_plan(
     scale_b: Patterns | None = None,
     *,
     factors: Patterns | None = None,
+    random: Patterns | None = None,
     jobs: int = 1,
     backend: Backend | str | None = None,
 ) -> Patterns:
@@ -159,8 +171,9 @@ def multiply_plan(
 
     ``a`` has shape (m, k), ``b`` (k, n) and ``c`` (m, n): patterns of ``plan.formats``; None for c means +0. The scales
     of blocks have shapes (m, blocks) and (blocks, n), and ``factors``, patterns of fp32 for a plan whose factors are
-    operands, (m, count). The unit computes by native code where that pays, in ``jobs`` threads. Raises DesignError
-    where the plan cannot be computed for this k, OperandError for shapes, types and patterns that do not fit.
+    operands, (m, count). ``random`` are the random bits of each element, (m, n). The unit computes by native code where
+    that pays, in ``jobs`` threads. Raises DesignError where the plan cannot be computed for this k, OperandError for
+    shapes, types and patterns that do not fit.
     """
     _check_shape(plan, a, b, c)
     scales = _scales_of(plan, a, b, scale_a, scale_b)
@@ -170,7 +183,8 @@ def multiply_plan(
     shape = (a.shape[0], b.shape[1])
     c_format = plan.formats[2]
     c = np.zeros(shape, dtype=pattern_dtype(c_format)) if c is None else _checked(plan, "c", c_format, c)
-    return _Product(c, backend, rows, given[0], given[1], scales, jobs).run(schedule)
+    bits = _random_of(plan, shape, random)
+    return _Product(c, backend, rows, bits, given[0], given[1], scales, jobs).run(schedule)
 
 
 def _scales_of(
@@ -200,6 +214,18 @@ def _factors_of(plan: Plan, a: Patterns, factors: Patterns | None) -> Patterns |
     return _checked(plan, "factors", _FP32, factors)
 
 
+def _random_of(plan: Plan, shape: tuple[int, int], random: Patterns | None) -> Patterns | None:
+    """Return the random bits of each element, shape (m, n); None if the plan takes none. Raises OperandError."""
+    require_random(plan, random is not None)
+    if random is None:
+        return None
+    if random.shape != shape or random.dtype.kind != "u":
+        raise OperandError(f"random is {random.dtype} of shape {random.shape}: unsigned integers of {shape} needed")
+    if random.size and int(random.max()) >> plan.random_bits:
+        raise OperandError(f"random holds {int(random.max()):#x}: {plan.name} takes {plan.random_bits} bits")
+    return random.astype(np.uint32)
+
+
 def _check_shape(plan: Plan, a: Patterns, b: Patterns, c: Patterns | None) -> None:
     shapes = f"shapes a {np.shape(a)}, b {np.shape(b)}, c {None if c is None else np.shape(c)}"
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0]:
@@ -225,9 +251,9 @@ def _checked(plan: Plan, name: str, fmt: Format, patterns: Patterns) -> Patterns
 def rows(schedule: Schedule, batch: OperandBatch, *, backend: Backend | str | None = None) -> Patterns:
     """Return the patterns of d, shape (rows,), of a schedule on rows that fit its formats and its k.
 
-    Its factors are constants.
+    Its factors and random bits are constants.
     """
-    return _Rows(batch.c, backend, None, batch).run(schedule)
+    return _Rows(batch.c, backend, None, None, batch).run(schedule)
 
 
 @dataclass(frozen=True)
@@ -252,6 +278,8 @@ class _Run(ABC):
     backend: Backend | str | None
     factors: Patterns | None
     """factors that are operands, (m, count)"""
+    random: Patterns | None
+    """random bits that are an operand, in the shape of c"""
 
     def run(self, schedule: Schedule) -> Patterns:
         """Return the patterns of d. An array is dropped after its last use."""
@@ -323,11 +351,20 @@ class _Run(ABC):
             }
             exponent = {x: Cutting(cuttings[x].ks, [], _number(EXPONENT, e[rows])) for x, e in exponents.items()}
             factors = [] if given is None else [_number(_FP32, given[rows])]
-            elements = Elements((), (), next(iter(numbers.values())), factors=factors)
+            random = self._drawn(operation, rows)
+            elements = Elements((), (), next(iter(numbers.values())), factors=factors, random=random)
             one = replace(operation, factor=Factor(0)) if factors and isinstance(operation, Multiply) else operation
             found = perform(arithmetic, one, "", Values(numbers, exponent), elements)
             result[rows] = found.word.data
         return result.reshape(self.c.shape)
+
+    def _drawn(self, operation: Operation, rows: slice) -> Word[Any] | None:
+        """Return the random bits of some elements that an operation takes as an operand; None if it takes none."""
+        match operation:
+            case Convert(rounding=Stochastic(bits=bits, drawn=None)) if self.random is not None:
+                return ARRAYS.from_patterns(np.ravel(self.random)[rows], bits)
+            case _:
+                return None
 
     def _factor(self, operation: Operation) -> Patterns | None:
         """Return the factor operand that an operation takes, one for each element; None if it takes none."""

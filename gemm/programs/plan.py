@@ -13,9 +13,9 @@ from enum import StrEnum
 from fractions import Fraction
 from functools import lru_cache
 
-from mmaproof.designs.conversions import OutOfRange, Rounding
+from mmaproof.designs.conversions import OutOfRange, Rounding, Stochastic
 from mmaproof.designs.design import Design
-from mmaproof.designs.errors import DesignError
+from mmaproof.designs.errors import DesignError, OperandError
 from mmaproof.designs.formats import FORMATS, Format
 from mmaproof.designs.readings import CONSECUTIVE, KOrder
 from mmaproof.gemm.programs.algorithm import Algorithm
@@ -112,7 +112,7 @@ class Epilogue:
     beta: Fraction = ONE
     out: Format | None = None
     """the format of d; None: that of the sum"""
-    rounding: Rounding = Rounding.RNE
+    rounding: Rounding | Stochastic = Rounding.RNE
     flushes: bool = False
     """whether a subnormal number is converted to ``out`` as a zero of its sign"""
     out_of_range: OutOfRange | None = None
@@ -122,6 +122,8 @@ class Epilogue:
         """Yield what does not fit together, of a unit of floating-point numbers."""
         if any(f and f.is_integer for f in (self.out, self.c_format)):
             yield "c and d are floating-point numbers, as the unit's are"
+        if self.flushes and isinstance(self.rounding, Stochastic):
+            yield "a conversion that rounds stochastically flushes nothing"
         if self.out is not None and self.out.is_of_scales:
             yield f"out is {self.out.name}, a format without a sign"
         if self.c is JoinsC.FIRST and self.alpha != ONE:
@@ -281,6 +283,21 @@ class Plan:
     def has_factors(self) -> bool:
         """Whether factors are operands."""
         return any(isinstance(x, Rescale) and not x.factors for x in self.levels)
+
+    @property
+    def random_bits(self) -> int:
+        """The random bits that each element takes as an operand; 0 for none."""
+        rounding = self.epilogue.rounding
+        return rounding.bits if isinstance(rounding, Stochastic) and rounding.drawn is None else 0
+
+    def drawn(self, random: int) -> Plan:
+        """Return the plan with these random bits in the place of the operand; OperandError where they do not fit."""
+        rounding = self.epilogue.rounding
+        if not isinstance(rounding, Stochastic) or not self.random_bits:
+            raise OperandError(f"{self.name} takes no random bits: out=FORMAT:sr8 makes them an operand")
+        if not 0 <= random < 1 << rounding.bits:
+            raise OperandError(f"random bits {random:#x} are not of {rounding.bits} bits")
+        return replace(self, epilogue=replace(self.epilogue, rounding=replace(rounding, drawn=random)))
 
     @property
     def has_open_order(self) -> bool:
@@ -498,6 +515,8 @@ class _Maker:
         if epilogue.out is not None:
             if epilogue.flushes:
                 total = builder.add(Flush(total, builder.format_of(total)))
+            if isinstance(epilogue.rounding, Stochastic) and builder.format_of(total) is epilogue.out:
+                raise DesignError(f"{self.plan.name}: the sum is of {epilogue.out.name}, so nothing is rounded to it")
             last = builder.convert(total, epilogue.out, epilogue.rounding, out_of_range=epilogue.out_of_range)
         if last != len(builder.operations) - 1:
             raise AssertionError("the last operation of a schedule makes d")

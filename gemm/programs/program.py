@@ -30,7 +30,7 @@ from mmaproof.gemm.programs.schedule import (
     Zero,
     spelled_ks,
 )
-from mmaproof.smt.algebra.protocol import D, T
+from mmaproof.smt.algebra.protocol import D, T, Word
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,8 @@ class Elements(Generic[D]):
     c: Number[D]
     scales: tuple[Sequence[Number[D]], Sequence[Number[D]]] = ((), ())
     factors: Sequence[Number[D]] = ()
+    random: Word[D] | None = None
+    """random bits of a conversion that takes them as an operand"""
 
     def of(self, side: str) -> Sequence[Number[D]]:
         """Return the elements of ``a`` or ``b``."""
@@ -114,6 +116,8 @@ def perform(
             found = arithmetic.call(label, unit, a, b, numbers[start], (first, second))
         case Multiply(x=x, factor=Factor(index=index)):
             found = arithmetic.product(label, numbers[x], operands.factors[index])
+        case Convert(x=x, fmt=fmt, rounding=rounding, out_of_range=stated):
+            found = arithmetic.convert(label, numbers[x], fmt, rounding, stated, operands.random)
         case Scale(x=x, places=places):
             found = arithmetic.scale(label, numbers[x], places)
         case Weigh(x=x, a=of_a, b=of_b, places=places, fmt=fmt):
@@ -137,8 +141,6 @@ def _outside(
             return arithmetic.multiply(label, numbers[x], factor)
         case MultiplyAdd(x=x, factor=factor, y=y):
             return arithmetic.multiply_add(label, numbers[x], factor, numbers[y])
-        case Convert(x=x, fmt=fmt, rounding=rounding, out_of_range=out_of_range):
-            return arithmetic.convert(label, numbers[x], fmt, rounding, out_of_range)
         case Flush(x=x):
             return arithmetic.flush(label, numbers[x])
         case _:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, assert_never
 
-from mmaproof.designs.conversions import OutOfRange, Rounding
+from mmaproof.designs.conversions import OutOfRange, Rounding, Stochastic
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import FORMATS, Format
 
@@ -179,7 +179,7 @@ class Convert:
 
     x: int
     fmt: Format
-    rounding: Rounding = Rounding.RNE
+    rounding: Rounding | Stochastic = Rounding.RNE
     out_of_range: OutOfRange | None = None
     label: str = _label()
 
@@ -381,7 +381,7 @@ class Builder:
         self,
         x: int,
         fmt: Format,
-        rounding: Rounding = Rounding.RNE,
+        rounding: Rounding | Stochastic = Rounding.RNE,
         label: str = "",
         out_of_range: OutOfRange | None = None,
     ) -> int:

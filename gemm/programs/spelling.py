@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from mmaproof.designs.catalogue import find_design, load_catalogue
-from mmaproof.designs.conversions import OutOfRange, Rounding
+from mmaproof.designs.conversions import OutOfRange, Rounding, Stochastic
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError, InputError, did_you_mean
 from mmaproof.designs.files import read_toml
@@ -141,8 +141,8 @@ KEYS: dict[str, Key] = {
     "beta": Key("factor of c", _CONSTANT, "1", "BLAS; CUTLASS, LinearCombination"),
     "out": Key(
         "format of the result; with flush, a subnormal sum is converted as a zero of its sign; what becomes of numbers "
-        "beyond the largest one, and of infinities",
-        f"FORMAT[:ROUNDING[:{FLUSH}][:OUT_OF_RANGE]], the last of {OutOfRange.ALLOWED}",
+        "beyond the largest one, and of infinities; ROUNDING may take random bits",
+        f"FORMAT[:ROUNDING[:{FLUSH}][:OUT_OF_RANGE]], the last of {OutOfRange.ALLOWED}; {Stochastic.ALLOWED}",
         "that of the sum",
         "CUTLASS, NumericConverter; Intel SDM, VCVTNEPS2BF16: flush",
     ),
@@ -308,7 +308,8 @@ def _converted(value: str) -> dict[str, Any]:
     stated = [OutOfRange.parse(x, out) for x in last[flushes:]]
     if len(stated) > 1:
         raise ValueError(value)
-    found = {"out": out, "rounding": _rounding(rounding), "flushes": flushes}
+    way = Stochastic.parse(rounding) if rounding.startswith("sr") else _rounding(rounding)
+    found = {"out": out, "rounding": way, "flushes": flushes}
     return found | ({"out_of_range": stated[0]} if stated else {})
 
 

@@ -65,6 +65,11 @@ class PlanEquivalence(Question):
                 f"{first.name} and {second.name}: bits are compared for all a, b and c, and not for factors that are "
                 "operands: state constants, such as rescale=64:0.5"
             )
+        if first.random_bits or second.random_bits:
+            raise DesignError(
+                f"{first.name} and {second.name}: bits are compared for all a, b and c, and not for random bits that "
+                "are an operand: state them, such as out=e4m3:sr8@0x80"
+            )
         if (first.scale_format, first.unit.block) != (second.scale_format, second.unit.block):
             raise DesignError(f"{first.name} and {second.name} are not comparable: their scales of blocks differ")
         self.scale_format, self.blocks = first.scale_format, first.blocks(k)

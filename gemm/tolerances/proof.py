@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 
-from mmaproof.designs.conversions import Rounding
+from mmaproof.designs.conversions import Rounding, Stochastic
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.files import cache_folder
@@ -60,7 +60,12 @@ def prove_loss(design: Design, solving: Solving | None = None, limits: Limits = 
 
 @lru_cache(maxsize=256)
 def prove_operation(
-    kind: str, fmt: Format, source: Format, rounding: Rounding, solving: Solving | None = None, limits: Limits = LIMITS
+    kind: str,
+    fmt: Format,
+    source: Format,
+    rounding: Rounding | Stochastic,
+    solving: Solving | None = None,
+    limits: Limits = LIMITS,
 ) -> LossProof:
     """Decide the lemmas about an operation outside a unit, as ``lemmas_of_operation`` has them."""
     return _decided(lemmas_of_operation(kind, fmt, source, rounding), solving, limits)

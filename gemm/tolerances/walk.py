@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from mmaproof.designs.arrays import values_of
 from mmaproof.designs.catalogue import find_design
-from mmaproof.designs.conversions import Rounding
+from mmaproof.designs.conversions import Rounding, Stochastic
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import pattern_dtype
@@ -373,7 +373,7 @@ def _scaled(x: Enclosed, times: Floats, fmt: Format, *, exact: bool) -> Enclosed
     return Enclosed(found.most, np.where(found.computed <= float(fmt.largest), error, inf), x.zero)
 
 
-def _rounded(x: Enclosed, fmt: Format, rounding: Rounding, whole: Floats | None = None) -> Enclosed:
+def _rounded(x: Enclosed, fmt: Format, rounding: Rounding | Stochastic, whole: Floats | None = None) -> Enclosed:
     """Return a number rounded to ``fmt``. It is taken to be as large as ``whole``, where this is given."""
     size = x.computed if whole is None else np.maximum(x.computed, whole)
     if fmt.is_integer:  # sums of integers are exact in the register
@@ -391,13 +391,13 @@ def _constant(pattern: int, fmt: Format) -> float:
     return float(values_of(np.array(pattern, dtype=pattern_dtype(fmt)), fmt))
 
 
-def outside(schedule: Schedule) -> Iterator[tuple[str, Format, Format, Rounding]]:
+def outside(schedule: Schedule) -> Iterator[tuple[str, Format, Format, Rounding | Stochastic]]:
     """Yield the operations outside units, as ``lemmas_of_operation`` has them, each once."""
     seen = set()
     for operation in schedule.operations:
         match operation:
             case Add(fmt=fmt, rounding=rounding):
-                found = [("addition", fmt, fmt, rounding)]
+                found: list[tuple[str, Format, Format, Rounding | Stochastic]] = [("addition", fmt, fmt, rounding)]
             case Multiply(fmt=fmt):
                 found = [("product", fmt, fmt, Rounding.RNE)]
             case Convert(x=x, fmt=fmt, rounding=rounding):

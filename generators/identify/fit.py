@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mmaproof.designs.catalogue import load_catalogue
-from mmaproof.designs.conversions import RHO
+from mmaproof.designs.conversions import RHO, conversions_to
 from mmaproof.designs.errors import DesignError, InputError
 from mmaproof.designs.parameters import DEFINITIONS, parse_parameter
 from mmaproof.generators.identify.behaviour import Behaviour
@@ -234,15 +234,15 @@ def known_behaviours(interface: Interface) -> Iterator[Behaviour]:
     of d that no conversion gives.
     """
     d = interface.signature.d
-    possible = list(dict.fromkeys(rho.target.name for rho in RHO.values()))
-    if d.name not in possible:
+    possible = conversions_to(d)
+    if not possible:
         raise InputError(
-            f"{interface}: d is {d.name}, and designs are known with a d of {', '.join(possible)} only: nothing can be "
-            "identified; a property of any unit can be checked"
+            f"{interface}: d is {d.name}, to which no design rounds: nothing can be identified; a property of any unit "
+            "can be checked"
         )
     designs = sorted(load_catalogue().designs.values(), key=lambda x: (not interface.takes(x), x.k != interface.k))
     for step, behaviour in ((x.step, Behaviour.of(x)) for x in designs):
-        conversions = [x for x, rho in RHO.items() if rho.target is d and rho.rounding is step.conversion.rounding]
+        conversions = [x for x in possible if RHO[x].rounding is step.conversion.rounding]
         changes: dict[str, Any] = {"L": math.gcd(step.L, interface.k)}
         if interface.signature.block is None:
             changes["group_size"] = None

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mmaproof.designs.catalogue import load_catalogue
-from mmaproof.designs.conversions import RHO
+from mmaproof.designs.conversions import conversions_to
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError, InputError
 from mmaproof.designs.files import read_toml
@@ -96,6 +96,7 @@ GROUPS = (
     ("floor",),
     ("c_subnormal", "negative_zero", "zero_sum"),
     ("overflow", "chain_infinity"),
+    ("out_of_range",),
     ("carry_bits",),
     ("pair_bits", "e_zero"),
     ("sticky", "implicit_ones"),
@@ -181,7 +182,7 @@ def default_axes(interface: Interface) -> Axes:
                 listed = (*_RANGES.get(name, ()), *_known_values(d)[name], definition.default)
                 axes[name] = tuple(dict.fromkeys(listed))
             case tuple():
-                axes[name] = tuple(x for x in RHO if RHO[x].target is d)
+                axes[name] = conversions_to(d)
             case kind if issubclass(kind, KOrder):
                 axes[name] = tuple(map(KOrder, ORDERS))
             case readings if issubclass(readings, StrEnum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mmaproof.designs.conversions import RHO, Rounding
+from mmaproof.designs.conversions import RHO, Rounding, conversions_to
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.parameters import complete_settings
@@ -73,7 +73,7 @@ class ConversionRounding(Property):
         """Return a design with another rounding, which is its value. DesignError if rho has no other."""
         rho, in_ieee = design.step.conversion, rounds_last_in_ieee(design)
         now = Rounding.RNE if in_ieee else rho.rounding
-        others = [name for name, x in RHO.items() if x.target is rho.target and x.rounding is not now]
+        others = [name for name in conversions_to(rho.target) if RHO[name].rounding is not now]
         if not others:
             raise DesignError(f"no other conversion to {rho.target.name} is known")
         wanted = sorted(others, key=lambda name: RHO[name].rounding not in (Rounding.RNE, Rounding.RZ))[0]

@@ -334,6 +334,11 @@ class OverflowToInfinity(_Converted):
     witness = "finite operands whose sum is beyond the format, and whose d is not such an infinity"
     source = "Xie et al. 2026, section 4.2; open point 6"
 
+    def why_not(self, design: Design) -> str | None:
+        """Return that d has no infinities, or that no sum is converted to it."""
+        fmt = design.d_format
+        return f"{fmt.name} has no infinity" if fmt.infinity is None and not fmt.is_integer else super().why_not(design)
+
     def mutant(self, design: Design) -> Design:
         """Return a design that saturates."""
         return design.change(overflow="largest-finite")

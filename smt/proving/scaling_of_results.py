@@ -84,7 +84,7 @@ class ProductMoves(Lemma):
         rules = Rules.of_operation(self.design.step)
         x = factors(self.design, algebra, beside_zeros(algebra, self.design, words), 0)
         higher = replace(x, a=replace(x.a, exponent=x.a.exponent + 1))
-        d, moved = (ieee.finite_product(algebra, rules, y) for y in (x, higher))
+        d, moved = (ieee.finite_product(algebra, rules, y)[0] for y in (x, higher))
         return _is_doubled(algebra, self.design.d_format, d, moved, self.within)
 
 

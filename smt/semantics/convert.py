@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from mmaproof.designs.conversions import Beyond, Conversion, OutOfRange, Rounding
+from mmaproof.designs.conversions import Beyond, Conversion, Draw, OutOfRange, Rounding, Stochastic
 from mmaproof.designs.design import Design
+from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import Format
 from mmaproof.designs.readings import FlushedResult, NegativeZero, Overflow, Tininess
 from mmaproof.designs.steps.aligned import AlignedStep
@@ -22,8 +23,9 @@ class Rules:
     """What a conversion does: rho, and the readings of its overflow and of negative results that become zero.
 
     With ``flushes``, a subnormal result becomes a zero after it was rounded: one of its sign, or +0, as
-    ``flushed_result`` says. ``tininess`` says which results count as subnormal. ``out_of_range`` is of conversions
-    outside units: where it is stated, it decides in the place of ``overflow``, whatever the rounding.
+    ``flushed_result`` says. ``tininess`` says which results count as subnormal. ``out_of_range`` is of
+    conversions outside units, and of those to formats without infinities: where it is stated, it decides in the place
+    of ``overflow``, whatever the rounding.
     """
 
     rho: Conversion
@@ -48,7 +50,8 @@ class Rules:
         """Return the rules of an IEEE 754 operation rounded by a design's rho: what becomes zero keeps its sign."""
         rounded = _rounded(step)
         flushes, zero = rounded.subnormals.of_results, rounded.flushed_result
-        return cls(rounded.conversion, rounded.overflow, NegativeZero.NEGATIVE, flushes, rounded.tininess, zero)
+        ways = (rounded.conversion, rounded.overflow, NegativeZero.NEGATIVE, flushes, rounded.tininess, zero)
+        return cls(*ways, rounded.range_end)
 
     @classmethod
     def of_late_addition(cls, design: Design) -> Rules:
@@ -61,7 +64,8 @@ class Rules:
         """Return the rules of an IEEE 754 operation, rounded to nearest even, that flushes as a design does."""
         rho, rounded = Conversion(Rounding.RNE, fmt, fmt.fraction_bits), _rounded(step)
         flushes, zero = rounded.subnormals.of_results, rounded.flushed_result
-        return cls(rho, Overflow.INFINITY, NegativeZero.NEGATIVE, flushes, rounded.tininess, zero)
+        ways = (rho, Overflow.INFINITY, NegativeZero.NEGATIVE, flushes, rounded.tininess, zero)
+        return cls(*ways, rounded.range_end)
 
     @property
     def unclamped(self) -> Rules:
@@ -90,17 +94,20 @@ def convert(
     fraction_bits: int,
     zero_negative: Truth[T],
     trace: Truth[T] | None = None,
+    random: Word[D] | None = None,
 ) -> tuple[Word[D], Truth[T]]:
     """Return the pattern of ``rho(total * 2**(e_max - fraction_bits))`` and whether it overflowed to infinity.
 
     ``zero_negative`` is the sign of the result where ``total`` is zero. Where ``trace`` holds, a total that is not zero
-    is rounded as though its magnitude were larger by less than any bit counts. The magnitude is normalised so that its
+    is rounded as though its magnitude were larger by less than any bit counts. ``random`` are the bits of a stochastic
+    rounding, where they are not constants. The magnitude is normalised so that its
     top bit has the exponent E, moved down where E < e_min (gradual underflow), and cut to the precision p of the
     conversion. Exponent field and significand are then put together by one addition: with E - e_min in the
     field, the integer bit of a normal number adds the missing one, and a carry out of the rounded significand
     adds one more, as does a subnormal that rounds up to the smallest normal number.
 
-    A result beyond the largest finite number becomes an infinity, or that number where ``_stays_finite`` holds.
+    A result beyond the largest finite number becomes an infinity, or that number where ``_stays_finite`` holds. Raises
+    DesignError for a stochastic rounding whose bits are an operand and are not given.
     """
     rho = rules.rho
     if rho.via is not None:
@@ -116,7 +123,10 @@ def convert(
     below_min = above_min < 0
     field = ite(below_min, 0, above_min).narrow_to_unsigned(above_min.width - 1)
     down = ite(below_min, -above_min, 0).narrow_to_unsigned(above_min.width)
-    kept = _round(rho.rounding, negative, top, down, precision, trace, None if fmt.fraction_bits else field)
+    if isinstance(rho.rounding, Stochastic):
+        kept = _round_stochastically(rho.rounding, top, down, precision, random)
+    else:
+        kept = _round(rho.rounding, negative, top, down, precision, trace, None if fmt.fraction_bits else field)
 
     # e8m13 is held in an fp32 word: the fraction bits it does not use stay zero
     unused = fmt.fraction_bits - rho.fraction_bits
@@ -170,7 +180,7 @@ def _stays_finite(algebra: Algebra[D, T], rules: Rules, negative: Truth[T]) -> T
             return ~negative
         case Rounding.RTP:
             return negative
-        case Rounding.RNA:
+        case _:
             return algebra.truth(False)
 
 
@@ -199,6 +209,8 @@ def _is_tiny(rho: Conversion, negative: Truth[T], top: Word[D], above_min: Word[
     to the next power of two.
     """
     precision = rho.fraction_bits + 1
+    if isinstance(rho.rounding, Stochastic):
+        raise TypeError("conversions that round stochastically flush nothing")
     kept = _round(rho.rounding, negative, top, top.algebra.unsigned(0, 1), precision, trace)
     just_below = above_min.is_value(-1)
     return (above_min < 0) & ~(just_below & kept.bit(precision))
@@ -240,6 +252,39 @@ def _round(
         return moved.shift_right_jam(moved.algebra.unsigned(2, 2)).narrow(precision)
     one, zero = (top.algebra.unsigned(bit, precision) for bit in (1, 0))
     return moved.drop_low(2) + ite(_rounds_up(rounding, negative, moved), one, zero)
+
+
+def _round_stochastically(
+    rounding: Stochastic, top: Word[D], down: Word[D], precision: int, random: Word[D] | None
+) -> Word[D]:
+    """Return the ``precision`` highest bits of ``top`` moved ``down`` places, one more where the random bits say so.
+
+    Below them N bits are kept, the next one, and a sticky bit.
+    """
+    n, algebra = rounding.bits, top.algebra
+    if rounding.drawn is not None:
+        random = algebra.unsigned(rounding.drawn, n)
+    if random is None:
+        raise DesignError(f"{rounding}: its random bits are an operand; state a constant, {rounding}@0x0 for example")
+    top = top << max(precision + n + 2 - top.width, 0)
+    surplus = top.width - precision - n - 2
+    if surplus:
+        sticky = ~top.extract(surplus, 0).is_value(0)
+        top = top.drop_low(surplus + 1).concatenate(sticky.as_bit())
+    moved = top.shift_right_jam(down)
+    left = moved.extract(n + 1, 0)
+    match rounding.draw:
+        case Draw.A:
+            away = (left.drop_low(2) + random).bit(n)
+        case Draw.B:
+            away = (left.drop_low(1) + random.concatenate(algebra.unsigned(1, 1))).bit(n + 1)
+        case Draw.C:
+            up = nearest_rounds_up(left)
+            nearest = left.drop_low(2) + up.as_bit()
+            away = (nearest + random).drop_low(n) > 0
+        case _:
+            assert_never(rounding.draw)
+    return moved.drop_low(n + 2) + away.as_bit()
 
 
 def _rounds_up(rounding: Rounding, negative: Truth[T], x: Word[D]) -> Truth[T]:

@@ -24,7 +24,7 @@ from mmaproof.smt.semantics.datapath import StepPath
 from mmaproof.smt.semantics.fused_sum import FusedSum, fused_sum
 from mmaproof.smt.semantics.labels import Addend, Label, Partial, RoundedSum
 from mmaproof.smt.semantics.signals import StepSignals
-from mmaproof.smt.semantics.specials import choose_special, sign_of_zero_sum, special_result
+from mmaproof.smt.semantics.specials import finish, sign_of_zero_sum, special_result
 from mmaproof.smt.semantics.terms import (
     Factors,
     Term,
@@ -64,12 +64,13 @@ def fused_step(
     if step.dropped_bits:
         zero_negative = zero_negative | (total < 0)
         total, fraction_bits = _without_low_bits(total, step.dropped_bits), fraction_bits - step.dropped_bits
-    converted, overflowed = convert(algebra, Rules.of(step), total, e_max, fraction_bits, zero_negative, trace)
+    rules = Rules.of(step)
+    converted, overflowed = convert(algebra, rules, total, e_max, fraction_bits, zero_negative, trace)
     if drops_specials:
         near = ~_is_far(step.fraction_bits, sums[-2].as_term(), accumulator)
         c = replace(c, nan=c.nan & near, infinite=c.infinite & near)
     special = special_result(algebra, products, (c,), step)
-    d = choose_special(algebra, design.d_format, step.nan_code, special, converted)
+    d = finish(algebra, rules, step.nan_code, special, converted, overflowed)
     return StepSignals(path, tuple(sums), (), converted, overflowed, special, d)
 
 

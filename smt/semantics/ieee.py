@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mmaproof.designs.conversions import Beyond, OutOfRange
 from mmaproof.designs.formats import Format
 from mmaproof.designs.readings import Alignment, FlushedSign, NanCode, ZeroProductSign
 from mmaproof.designs.steps.step import RoundedStep, Step
@@ -23,7 +22,7 @@ from mmaproof.smt.semantics.convert import Rules, convert
 from mmaproof.smt.semantics.datapath import SumPath
 from mmaproof.smt.semantics.fused_sum import FusedSum, fused_sum
 from mmaproof.smt.semantics.labels import Addend, Partial
-from mmaproof.smt.semantics.specials import SpecialResult, choose_special, special_result
+from mmaproof.smt.semantics.specials import finish, special_result
 from mmaproof.smt.semantics.terms import Factors, Term, product_sign
 from mmaproof.smt.semantics.unpack import Unpacked, flush_subnormal, normalised, unpack
 
@@ -33,9 +32,8 @@ def add(algebra: Algebra[D, T], rules: Rules, nan_code: NanCode, x: Unpacked[D, 
     fmt = rules.rho.target
     total = aligned_sum(algebra, fmt, x, y)
     zero_negative = rules.sign_of_zero(algebra, [t.negative for t in total.terms])
-    finite, _ = convert(algebra, rules, total.total, total.e_max, total.fraction_bits, zero_negative)
-    special = special_result(algebra, (), (x, y))
-    return choose_special(algebra, fmt, nan_code, special, finite)
+    finite, beyond = convert(algebra, rules, total.total, total.e_max, total.fraction_bits, zero_negative)
+    return finish(algebra, rules, nan_code, special_result(algebra, (), (x, y)), finite, beyond)
 
 
 def aligned_sum(algebra: Algebra[D, T], fmt: Format, x: Unpacked[D, T], y: Unpacked[D, T]) -> FusedSum[D, T]:
@@ -60,15 +58,14 @@ def multiply(
     zero_sign: ZeroProductSign = ZeroProductSign.IEEE,
 ) -> Word[D]:
     """Return the product of two elements, rounded as ``rules`` say; ``zero_sign`` is of one that is exactly zero."""
-    finite = finite_product(algebra, rules, x, zero_sign)
-    special = special_result(algebra, (x,), ())
-    return choose_special(algebra, rules.rho.target, nan_code, special, finite)
+    finite, beyond = finite_product(algebra, rules, x, zero_sign)
+    return finish(algebra, rules, nan_code, special_result(algebra, (x,), ()), finite, beyond)
 
 
 def finite_product(
     algebra: Algebra[D, T], rules: Rules, x: Factors[D, T], zero_sign: ZeroProductSign = ZeroProductSign.IEEE
-) -> Word[D]:
-    """Return the same product of two finite elements."""
+) -> tuple[Word[D], Truth[T]]:
+    """Return the same product of two finite elements, and whether it is beyond the largest number (``convert``)."""
     significand, exponent = words.normalised(x.a.significand * x.b.significand, x.a.exponent + x.b.exponent)
     fraction_bits = x.a.fraction_bits + x.b.fraction_bits
     negative = product_sign(x)
@@ -76,51 +73,22 @@ def finite_product(
     zero_negative = negative
     if zero_sign is ZeroProductSign.PLUS_ZERO:
         zero_negative = rules.sign_of_zero(algebra, [negative, algebra.truth(False)])
-    finite, _ = convert(algebra, rules, total, exponent, fraction_bits, zero_negative)
-    return finite
+    return convert(algebra, rules, total, exponent, fraction_bits, zero_negative)
 
 
-def convert_number(algebra: Algebra[D, T], rules: Rules, nan_code: NanCode, x: Unpacked[D, T]) -> Word[D]:
+def convert_number(
+    algebra: Algebra[D, T], rules: Rules, nan_code: NanCode, x: Unpacked[D, T], random: Word[D] | None = None
+) -> Word[D]:
     """Return a number in another format, rounded as ``rules`` say; an infinity stays one where the format has it.
 
     In a format without infinities, the largest finite number takes their place, unless the rules state something else
-    (``OutOfRange``). In one without NaN, the result for a NaN means nothing.
+    (``OutOfRange``). In one without NaN, the result for a NaN means nothing. ``random`` is as in ``convert``.
     """
     value = x.significand.negated_where(x.negative)
-    converted, beyond = convert(algebra, rules, value, x.exponent, x.fraction_bits, x.negative)
-    fmt, stated = rules.rho.target, rules.out_of_range
-    if stated is not None:
-        return _in_range(algebra, rules, stated, nan_code, x, converted, beyond)
-    if fmt.infinity is None and fmt.quiet_nan is None:
+    converted, beyond = convert(algebra, rules, value, x.exponent, x.fraction_bits, x.negative, random=random)
+    if rules.rho.target.infinity is None and rules.rho.target.quiet_nan is None and rules.out_of_range is None:
         return converted
-    special = special_result(algebra, (), (x,))
-    return choose_special(algebra, fmt, nan_code, special, converted)
-
-
-def _in_range(
-    algebra: Algebra[D, T],
-    rules: Rules,
-    stated: OutOfRange,
-    nan_code: NanCode,
-    x: Unpacked[D, T],
-    converted: Word[D],
-    beyond: Truth[T],
-) -> Word[D]:
-    """Return a converted number, or what is stated for one that lies ``beyond`` the largest or is an infinity."""
-    fmt, no = rules.rho.target, algebra.truth(False)
-    largest = x.negative.as_bit().concatenate(algebra.unsigned(fmt.max_finite, fmt.bits - 1))
-    saturated = stated.infinities is Beyond.SATURATE
-    converted = ite(x.infinite & ~x.nan & algebra.truth(saturated), largest, converted)
-    nans = [x.nan]
-    without = stated.numbers is Beyond.OVFINF and fmt.infinity is None
-    if without or stated.numbers is Beyond.NAN:
-        nans.append(beyond & ~x.infinite)
-    if without or stated.infinities is Beyond.NAN:
-        nans.append(x.infinite)
-    infinite = x.infinite if stated.infinities in (Beyond.INFINITY, Beyond.OVFINF) else no
-    if fmt.infinity is None and fmt.quiet_nan is None:
-        return converted
-    return choose_special(algebra, fmt, nan_code, SpecialResult(algebra.any_of(nans), infinite, x.negative), converted)
+    return finish(algebra, rules, nan_code, special_result(algebra, (), (x,)), converted, beyond)
 
 
 def scale(algebra: Algebra[D, T], rules: Rules, nan_code: NanCode, x: Unpacked[D, T], places: int) -> Word[D]:

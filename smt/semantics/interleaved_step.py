@@ -14,7 +14,7 @@ from mmaproof.smt.semantics.convert import Rules, convert
 from mmaproof.smt.semantics.datapath import StepPath
 from mmaproof.smt.semantics.labels import Label, RoundedSum
 from mmaproof.smt.semantics.signals import StepSignals
-from mmaproof.smt.semantics.specials import choose_special, special_result
+from mmaproof.smt.semantics.specials import finish, special_result
 from mmaproof.smt.semantics.terms import Factors, product_sign
 from mmaproof.smt.semantics.unpack import Unpacked, unpack
 
@@ -86,6 +86,5 @@ def fused_multiply_add(
     )
     total = ieee.aligned_sum(algebra, fmt, product, z)
     zero_negative = rules.sign_of_zero(algebra, [t.negative for t in total.terms])
-    finite, _ = convert(algebra, rules, total.total, total.e_max, total.fraction_bits, zero_negative)
-    special = special_result(algebra, (x,), (z,))
-    return choose_special(algebra, fmt, nan_code, special, finite)
+    finite, beyond = convert(algebra, rules, total.total, total.e_max, total.fraction_bits, zero_negative)
+    return finish(algebra, rules, nan_code, special_result(algebra, (x,), (z,)), finite, beyond)

@@ -21,7 +21,7 @@ from mmaproof.smt.semantics.fused_step import lost_bits
 from mmaproof.smt.semantics.fused_sum import fused_sum
 from mmaproof.smt.semantics.labels import Addend, Group, Label, Partial
 from mmaproof.smt.semantics.signals import StepSignals
-from mmaproof.smt.semantics.specials import choose_special, special_result
+from mmaproof.smt.semantics.specials import finish, special_result
 from mmaproof.smt.semantics.terms import Factors, Term, product_sign
 from mmaproof.smt.semantics.unpack import Unpacked
 
@@ -48,11 +48,10 @@ def lanes_step(
         most_negative = held == -(1 << (step.register - 1))
         held, zero_negative = ite(most_negative, 0, held), most_negative
     trace = lost_bits(algebra, (total,)) if step.sticky is Sticky.YES else None
-    converted, overflowed = convert(
-        algebra, Rules.of_operation(step), held, total.e_max, total.fraction_bits, zero_negative, trace
-    )
+    rules = Rules.of_operation(step)
+    converted, overflowed = convert(algebra, rules, held, total.e_max, total.fraction_bits, zero_negative, trace)
     special = special_result(algebra, products, (c,))
-    d = choose_special(algebra, design.d_format, step.nan_code, special, converted)
+    d = finish(algebra, rules, step.nan_code, special, converted, overflowed)
     return StepSignals(path, (total,), (), converted, overflowed, special, d)
 
 

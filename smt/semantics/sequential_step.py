@@ -21,7 +21,7 @@ from mmaproof.smt.semantics.convert import Rules, convert
 from mmaproof.smt.semantics.datapath import StepPath
 from mmaproof.smt.semantics.labels import Addend
 from mmaproof.smt.semantics.signals import StepSignals
-from mmaproof.smt.semantics.specials import choose_special, sign_of_zero_sum, special_result
+from mmaproof.smt.semantics.specials import finish, sign_of_zero_sum, special_result
 from mmaproof.smt.semantics.terms import Factors, Term, accumulator_term, product_term
 from mmaproof.smt.semantics.unpack import Unpacked
 
@@ -56,9 +56,10 @@ def sequential_step(
     for term, taken in zip(terms, chosen, strict=True):
         state = add(step, algebra, state, term, term.present & ~taken, fraction)
     zero_negative = sign_of_zero_sum(algebra, step, products, terms[-1].negative)
-    converted, overflowed = convert(algebra, Rules.of(step), state.value, state.exponent, fraction, zero_negative)
+    rules = Rules.of(step)
+    converted, overflowed = convert(algebra, rules, state.value, state.exponent, fraction, zero_negative)
     special = special_result(algebra, products, (c,), step)
-    d = choose_special(algebra, design.d_format, step.nan_code, special, converted)
+    d = finish(algebra, rules, step.nan_code, special, converted, overflowed)
     in_turn = tuple(zip((*path.terms, Addend.C), terms, strict=True))
     return StepSignals(path, (), (), converted, overflowed, special, d, in_turn)
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, assert_never
 
+from mmaproof.designs.conversions import Beyond
 from mmaproof.designs.formats import Format
 from mmaproof.designs.readings import NanCode, ProductInfinity, ZeroSum
 from mmaproof.designs.steps.aligned import AlignedStep
@@ -81,6 +82,37 @@ def choose_special(
         result = ite(special.infinite, infinity, result)
     d = ite(special.nan, algebra.unsigned(nan_code.pattern(fmt), fmt.bits), result)
     return algebra.signal(Signal(SignalKind.D), d)
+
+
+def finish(
+    algebra: Algebra[D, T],
+    rules: Rules,
+    nan_code: NanCode,
+    special: SpecialResult[T],
+    converted: Word[D],
+    beyond: Truth[T],
+) -> Word[D]:
+    """Return d: a converted sum, a special value, or what the rules state for those that the format does not have.
+
+    ``beyond`` says that the sum lies beyond the largest number and does not become that number.
+    """
+    fmt, stated = rules.rho.target, rules.out_of_range
+    if stated is None:
+        return choose_special(algebra, fmt, nan_code, special, converted)
+    if stated.infinities is Beyond.SATURATE:
+        largest = special.negative.as_bit().concatenate(algebra.unsigned(fmt.max_finite, fmt.bits - 1))
+        converted = ite(special.infinite, largest, converted)
+    nans = [special.nan]
+    without = stated.numbers is Beyond.OVFINF and fmt.infinity is None
+    if without or stated.numbers is Beyond.NAN:
+        nans.append(beyond & ~special.infinite)
+    if without or stated.infinities is Beyond.NAN:
+        nans.append(special.infinite)
+    infinite = special.infinite
+    if stated.infinities not in (Beyond.INFINITY, Beyond.OVFINF):
+        infinite = algebra.truth(False)
+    chosen = SpecialResult(algebra.any_of(nans), infinite, special.negative)
+    return choose_special(algebra, fmt, nan_code, chosen, converted)
 
 
 def sign_of_zero_sum(

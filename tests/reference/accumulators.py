@@ -121,7 +121,7 @@ def joined_exactly(
     check_output(design, d_format)
 
     def step(_: int, pairs: Sequence[Pair], accumulator: Number) -> int:
-        special = special_value(pairs, accumulator, FORMATS[d_format].infinity, design.nan_code)
+        special = special_value(pairs, accumulator, FORMATS[d_format], design.nan_code)
         if special is not None:
             return special
         terms = [product_term(x, y, design) for x, y in pairs]
@@ -265,7 +265,7 @@ def sequential(
             raise ValueError(f"{name} is {value!r}, not one of {allowed}")
 
     def step(_: int, pairs: Sequence[Pair], accumulator: Number) -> int:
-        special = special_value(pairs, accumulator, FORMATS[d_format].infinity, design.nan_code)
+        special = special_value(pairs, accumulator, FORMATS[d_format], design.nan_code)
         if special is not None:
             return special
         terms = [product_term(x, y, design) for x, y in pairs] + [c_term(accumulator, design)]

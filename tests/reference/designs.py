@@ -22,6 +22,7 @@ from reference import (
     tensix,
     vortex,
 )
+from reference.formats import ENDLESS
 
 Patterns = list[int]
 Ask = Callable[[Design, Patterns, Patterns, Operands, int], int]
@@ -37,8 +38,16 @@ def _settings(design: Design) -> SimpleNamespace:
     return SimpleNamespace(**complete_settings(design.chain, design.step))
 
 
+def _output(design: Design) -> str:
+    """The format of d; where it has no infinities, with what takes their place."""
+    name = design.d_format.name
+    return f"{name}~{_settings(design).out_of_range.value}" if name in ENDLESS else name
+
+
 def _formats(design: Design) -> dict[str, Any]:
-    return {f"{x}_format": f.name for x, f in zip("abcd", design.formats, strict=True)}
+    c = _output(design) if design.c_format is design.d_format else design.c_format.name
+    formats = {"a_format": design.a_format.name, "b_format": design.b_format.name, "c_format": c}
+    return formats | {"d_format": _output(design)}
 
 
 def _readings(design: Design) -> dict[str, Any]:
@@ -47,7 +56,7 @@ def _readings(design: Design) -> dict[str, Any]:
     return {
         **_formats(design),
         "fraction_bits": p.fraction_bits,
-        "rho": p.rho,
+        "rho": p.rho.replace(design.d_format.name, _output(design)),
         "alignment": p.alignment.value,
         "product_exponent": p.product_exponent.value,
         "carry_bits": p.carry_bits,
@@ -223,12 +232,12 @@ def _fma(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code:
         a,
         b,
         operands.c,
-        design.d_format.name,
+        _output(design),
         nan_code,
         flushed_sign=p.flushed_sign.value,
         tininess=p.tininess.value,
         factors=design.a_format.name,
-        c_format=design.c_format.name,
+        c_format=_formats(design)["c_format"],
         order=p.k_order.permutation(design.k),
         **_some(_readings(design), *OF_RESULTS),
     )

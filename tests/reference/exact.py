@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from reference.formats import CONVERSIONS, FORMATS, Number, convert, decode, floor_log2, is_subnormal
+from reference.formats import CONVERSIONS, FORMATS, Format, Number, convert, decode, floor_log2, is_subnormal
 
 ZERO_EXPONENT = -126
 """What a zero reads as its exponent under 1A and 2A, whatever its format."""
@@ -107,10 +107,10 @@ def read(pattern: int, format: str, flush: bool, flushed_sign: str = "positive")
     return Number("zero", x.sign if flushed_sign == "kept" else 0, 0, x.scale, x.exponent)
 
 
-def special_value(pairs: Sequence[Pair], c: Number, infinity: int, nan_code: int) -> int | None:
+def special_value(pairs: Sequence[Pair], c: Number, layout: Format, nan_code: int) -> int | None:
     """Xie, section 4.2: the result where NaNs and infinities decide it, None where all is finite.
 
-    ``infinity`` is the pattern of +infinity of an output format, whose sign is the bit above its exponent.
+    ``layout`` is the output format.
     """
     signs = set()
     for x, y in pairs:
@@ -123,7 +123,7 @@ def special_value(pairs: Sequence[Pair], c: Number, infinity: int, nan_code: int
         signs.add(c.sign)
     if c.kind == "nan" or len(signs) == 2:
         return nan_code
-    return infinity | signs.pop() << infinity.bit_length() if signs else None
+    return layout.of_infinity(signs.pop()) if signs else None
 
 
 def product_term(x: Number, y: Number, design: Design) -> Term:
@@ -211,7 +211,7 @@ def loses_bits(term: Term, unit: int) -> bool:
 
 def t_fdpa(pairs: Sequence[Pair], c: Number, design: Design) -> int:
     """Xie, algorithm 7: one step, as a bit pattern of the format in which rho stores it."""
-    special = special_value(pairs, c, FORMATS[CONVERSIONS[design.rho].format].infinity, design.nan_code)
+    special = special_value(pairs, c, FORMATS[CONVERSIONS[design.rho].format], design.nan_code)
     if special is not None:
         return special
     return fused_sum([product_term(x, y, design) for x, y in pairs] + [c_term(c, design)], design)
@@ -238,7 +238,7 @@ def decode_pairs(
 
 def check_nan(nan_code: int, d_format: str) -> None:
     """Refuse a NaN pattern that would not read as one in the next step."""
-    if decode(nan_code, d_format).kind != "nan":
+    if FORMATS[d_format].special != "none" and decode(nan_code, d_format).kind != "nan":
         raise ValueError(f"{nan_code:#x} is not a NaN of {d_format}")
 
 
@@ -373,7 +373,7 @@ def fused_multiply_add(
     ``rho`` is a conversion to the format, RNE by default; of an RZ one ``overflow`` is point 6. With ``flush``, a
     subnormal result becomes a zero of its sign; which are, ``tininess`` says.
     """
-    special = special_value([(x, y)], z, FORMATS[format].infinity, nan_code)
+    special = special_value([(x, y)], z, FORMATS[format], nan_code)
     if special is not None:
         return special
     rho = rho or f"rne-{format}"
@@ -382,7 +382,7 @@ def fused_multiply_add(
         # IEEE 754, clause 6.3: opposite numbers, and zeros of opposite signs, give +0, but rounded down -0
         signs = {x.sign ^ y.sign, z.sign}
         negative = signs.pop() if len(signs) == 1 else CONVERSIONS[rho].direction == "rtn"
-        return int(negative) << (FORMATS[format].width - 1)
+        return FORMATS[format].signed(int(negative), 0) << FORMATS[format].ignored_bits
     return convert(total, scale, rho, overflow=overflow, negative_zero="B", flush=flush, tininess=tininess)
 
 

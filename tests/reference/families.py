@@ -33,7 +33,7 @@ from reference.exact import (
 from reference.formats import CONVERSIONS, FORMATS, Number, decode, floor_log2
 
 ONE = Number("finite", 0, 1, 0, 0)
-FP32_INFINITY = FORMATS["fp32"].infinity
+FP32 = FORMATS["fp32"]
 
 
 def check_choice(name: str, value: str, allowed: Sequence[str]) -> None:
@@ -216,7 +216,7 @@ def e_fdpa(
     check_output(design, "fp32")
 
     def step(_: int, pairs: Sequence[Pair], accumulator: Number) -> int:
-        special = special_value(pairs, accumulator, FP32_INFINITY, nan_code)
+        special = special_value(pairs, accumulator, FP32, nan_code)
         if special is not None:
             return special
         products = [(x.signed * y.signed, x.scale + y.scale) for x, y in pairs]
@@ -283,7 +283,7 @@ def st_fdpa(
         return design.nan_code
 
     def step(start: int, pairs: Sequence[Pair], accumulator: Number) -> int:
-        special = special_value(pairs, accumulator, FORMATS[d_format].infinity, design.nan_code)
+        special = special_value(pairs, accumulator, FORMATS[d_format], design.nan_code)
         if special is not None:
             return special
         terms = [
@@ -363,7 +363,7 @@ def gst_fdpa(
         return design.nan_code
 
     def step(start: int, pairs: Sequence[Pair], accumulator: Number) -> int:
-        special = special_value(pairs, accumulator, FORMATS[d_format].infinity, design.nan_code)
+        special = special_value(pairs, accumulator, FORMATS[d_format], design.nan_code)
         if special is not None:
             return special
         groups = [
@@ -470,10 +470,10 @@ def rounded_special_value(pairs: Sequence[Pair], c: Number, design: Rounded) -> 
     """
     overflowed = [overflow_to_infinity(x, y) for x, y in pairs]
     if design.product_overflow == "B":
-        special = special_value(pairs, c, FP32_INFINITY, design.step.nan_code)
+        special = special_value(pairs, c, FP32, design.step.nan_code)
         if special is not None:
             return special
-    return special_value(overflowed, c, FP32_INFINITY, design.step.nan_code)
+    return special_value(overflowed, c, FP32, design.step.nan_code)
 
 
 def tr_fdpa(

@@ -7,7 +7,7 @@ ml_dtypes, shortened. Operands are bit patterns.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -18,7 +18,8 @@ class Format:
 
     ``special`` says which patterns are reserved, in ml_dtypes' words: "ieee" (infinities and NaNs in the
     highest exponent), "fn" (no infinity, NaN is all ones below the sign), "fnuz" (NaN in the place of -0),
-    "none".
+    "extended" (as "fnuz", and the largest magnitude is an infinity), "none". ``end`` says what takes the place of an
+    infinity in results of a format that has none: "saturate", "saturate/nan" (of numbers and of infinities) or "nan".
     """
 
     exponent_bits: int
@@ -26,6 +27,7 @@ class Format:
     bias: int
     special: str = "ieee"
     ignored_bits: int = 0
+    end: str = "saturate"
 
     @property
     def width(self) -> int:
@@ -44,8 +46,39 @@ class Format:
 
     @property
     def infinity(self) -> int:
-        """Pattern of +infinity (of an "ieee" format)."""
+        """Pattern of +infinity (of an "ieee" or "extended" format)."""
+        if self.special == "extended":
+            return (1 << (self.exponent_bits + self.fraction_bits)) - 1
         return ((1 << self.exponent_bits) - 1) << (self.fraction_bits + self.ignored_bits)
+
+    @property
+    def above_largest(self) -> int:
+        """The pattern after that of the largest number, without the ignored bits."""
+        everything = 1 << (self.exponent_bits + self.fraction_bits)
+        taken = {"ieee": 1 << self.fraction_bits, "fn": 1, "extended": 1}.get(self.special, 0)
+        return everything - taken
+
+    @property
+    def one_nan(self) -> int | None:
+        """The pattern of NaN of a format that has one of them, without ignored bits."""
+        magnitude = 1 << (self.exponent_bits + self.fraction_bits)
+        return {"fn": magnitude - 1, "fnuz": magnitude, "extended": magnitude}.get(self.special)
+
+    def of_infinity(self, sign: int) -> int:
+        """What a result is where it would be an infinity of this sign."""
+        if self.special in ("ieee", "extended"):
+            return self.infinity | sign << (self.width - 1)
+        if self.end == "saturate":
+            return self.signed(sign, self.above_largest - 1) << self.ignored_bits
+        if self.one_nan is None:
+            raise ValueError("the format has no NaN")
+        return self.one_nan
+
+    def signed(self, sign: int, magnitude: int) -> int:
+        """A pattern without ignored bits; where NaN takes the place of -0, there is one zero."""
+        if self.special in ("fnuz", "extended") and magnitude == 0:
+            return 0
+        return magnitude | sign << (self.exponent_bits + self.fraction_bits)
 
 
 FORMATS = {
@@ -68,7 +101,19 @@ FORMATS = {
 }
 
 
+FORMATS |= {
+    "binary8p4se": Format(4, 3, 8, "extended"),
+    "binary8p3se": Format(5, 2, 16, "extended"),
+    "binary6p2se": Format(4, 1, 8, "extended"),
+    "binary5p3sf": Format(2, 2, 2, "fnuz"),
+}
+ENDLESS = tuple(name for name, x in FORMATS.items() if x.special in ("fn", "fnuz", "none"))
+ENDS = ("saturate", "saturate/nan", "nan")
+FORMATS |= {f"{name}~{end}": replace(FORMATS[name], end=end) for name in ENDLESS for end in ENDS}
+"""A format without infinities and what a result of it is in their place: e4m3~nan."""
+
 STORED = ("fp64", "fp32", "tf32", "bf16", "fp16", "e5m2", "e4m3b3", "e4m3b7", "e4m3b11", "e4m3b15")
+OF_END = tuple(x for x in FORMATS if "~" in x) + tuple(x for x in FORMATS if x.endswith("se"))
 DIRECTIONS = ("rz", "rne", "rna", "rtn", "rtp", "rto")
 
 
@@ -86,7 +131,9 @@ class Conversion:
     direction: str
 
 
-CONVERSIONS = {f"{x}-{y}": Conversion(y, FORMATS[y].fraction_bits, x) for x in DIRECTIONS for y in STORED} | {
+CONVERSIONS = {
+    f"{x}-{y}": Conversion(y, FORMATS[y].fraction_bits, x) for x in DIRECTIONS for y in (*STORED, *OF_END)
+} | {
     "rz-e8m13": Conversion("fp32", 13, "rz"),
     "rz-bf16-of-rne-fp32": Conversion("bf16", 7, "rz"),
 }
@@ -141,10 +188,10 @@ def decode(pattern: int, format: str) -> Number:
     sign = bits >> (layout.fraction_bits + layout.exponent_bits)
     if layout.special == "ieee" and field == highest_field:
         return Number("nan" if fraction else "inf", sign, 0, 0, 0)
-    if layout.special == "fn" and field == highest_field and fraction == highest_fraction:
+    if layout.special in ("fnuz", "extended") and sign == 1 and field == 0 and fraction == 0:
         return Number("nan", sign, 0, 0, 0)
-    if layout.special == "fnuz" and sign == 1 and field == 0 and fraction == 0:
-        return Number("nan", sign, 0, 0, 0)
+    if layout.special in ("fn", "extended") and field == highest_field and fraction == highest_fraction:
+        return Number("nan" if layout.special == "fn" else "inf", sign, 0, 0, 0)
     if field == 0:
         exponent, integer = layout.e_min, fraction
     else:
@@ -244,7 +291,8 @@ def convert(
     }
     if first:
         return rounded_once(total, scale, first, **chosen) >> 16
-    return rounded_once(total, scale, rho, **chosen) << FORMATS[CONVERSIONS[rho].format].ignored_bits
+    once = rounded_once if FORMATS[CONVERSIONS[rho].format].special == "ieee" else rounded_to_another_end
+    return once(total, scale, rho, **chosen) << FORMATS[CONVERSIONS[rho].format].ignored_bits
 
 
 def rounded_once(
@@ -276,3 +324,35 @@ def rounded_once(
     field = floor_log2(kept, unit) - layout.e_min + 1
     fraction = Fraction(kept) * Fraction(2) ** (unit - floor_log2(kept, unit) + layout.fraction_bits)
     return sign | field << layout.fraction_bits | int(fraction) - (1 << layout.fraction_bits)
+
+
+def rounded_to_another_end(
+    total: int, scale: int, rho: str, *, overflow: str, negative_zero: str, flush: bool, tininess: str
+) -> int:
+    """The conversion to a format whose largest numbers share their exponent field with an infinity or with NaN.
+
+    Such numbers are found by their order: the patterns of magnitudes are ordered as these.
+    """
+    conversion = CONVERSIONS[rho]
+    layout, negative = FORMATS[conversion.format], total < 0
+    (kept, unit), f = significand(total, scale, conversion, layout.e_min), layout.fraction_bits
+    if kept == 0:
+        return layout.signed(int(negative and negative_zero == "B"), 0)
+    exponent = floor_log2(kept, unit)
+    before = significand(total, scale, conversion, floor_log2(total, scale))
+    tiny = {"rounded": exponent, "unbounded": floor_log2(*before), "exact": floor_log2(total, scale)}[tininess]
+    if flush and tiny < layout.e_min:
+        return layout.signed(int(negative), 0)
+    if exponent < layout.e_min:
+        return layout.signed(int(negative), kept)
+    whole = int(Fraction(kept) * Fraction(2) ** (unit - exponent + f))
+    magnitude = (exponent - layout.e_min + 1 << f) + whole - (1 << f)
+    if magnitude < layout.above_largest:
+        return layout.signed(int(negative), magnitude)
+    if layout.special == "extended":
+        finite = {"rna": False, "rtn": not negative, "rtp": negative}.get(conversion.direction, overflow == "B")
+    else:
+        finite = layout.end != "nan"
+    if finite:
+        return layout.signed(int(negative), layout.above_largest - 1)
+    return layout.of_infinity(int(negative)) >> layout.ignored_bits

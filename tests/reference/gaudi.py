@@ -114,7 +114,7 @@ def gaudi2(
         raise ValueError(f"zero_sum is {zero_sum!r}")
 
     def step(_: int, pairs: Sequence[Pair], accumulator: Number) -> int:
-        special = special_value(pairs, accumulator, FP32.infinity, nan_code)
+        special = special_value(pairs, accumulator, FP32, nan_code)
         if special is not None:
             return special
         products = products_of(pairs, (a_format, b_format), via, product_exponent, None)
@@ -167,7 +167,7 @@ def gaudi3(
     """
 
     def step(_: int, pairs: Sequence[Pair], accumulator: Number) -> int:
-        special = special_value(pairs, accumulator, FP32.infinity, nan_code)
+        special = special_value(pairs, accumulator, FP32, nan_code)
         if special is not None:
             return special
         terms = products_of(pairs, (a_format, b_format), via, "summed", low_bits)

@@ -64,7 +64,7 @@ def decode(f: Parameters, x: int) -> Extended:
 
 
 def round_to_precision(f: Parameters, rounding: str, x: Fraction) -> Fraction:
-    """4.9.3; roundings are named as in SMT-LIB, and rto is ToOdd."""
+    """4.9.3; roundings are named as in SMT-LIB, and rto is ToOdd. StochasticA of n bits r is "sra n r"."""
     if x == 0:
         return x
     exponent = x.numerator.bit_length() - x.denominator.bit_length() - 2
@@ -74,6 +74,8 @@ def round_to_precision(f: Parameters, rounding: str, x: Fraction) -> Fraction:
     s = abs(x) / Fraction(2) ** q
     whole = math.floor(s)
     nu = s - whole
+    if rounding.startswith("sr"):
+        return (whole + stochastic(rounding, nu)) * Fraction(2) ** q * (-1 if x < 0 else 1)
     even = whole % 2 == 0 if f.p > 1 else whole == 0 or (q + f.bias) % 2 == 0
     away = {
         "rz": False,
@@ -84,6 +86,20 @@ def round_to_precision(f: Parameters, rounding: str, x: Fraction) -> Fraction:
         "rto": nu > 0 and even,
     }[rounding]
     return (whole + away) * Fraction(2) ** q * (-1 if x < 0 else 1)
+
+
+def stochastic(rounding: str, nu: Fraction) -> bool:
+    """Whether StochasticA, B or C rounds away from zero, nu being what is left of a unit."""
+    kind, *numbers = rounding.split()
+    n, r = map(int, numbers)
+    if kind == "sra":
+        return math.floor(nu * 2**n) + r >= 2**n
+    if kind == "srb":
+        return math.floor(nu * 2 ** (n + 1)) + 2 * r + 1 >= 2 ** (n + 1)
+    scaled = nu * 2**n
+    whole = math.floor(scaled)
+    down = scaled < whole + Fraction(1, 2) or (scaled == whole + Fraction(1, 2) and whole % 2 == 0)
+    return (scaled if down else whole + 1) + r >= 2**n
 
 
 def saturate(f: Parameters, most: Fraction, mode: str, rounding: str, x: Extended) -> Extended:

@@ -63,7 +63,7 @@ class Unit:
 
 def dot2(pairs: Sequence[Pair], c: Number, unit: Unit) -> int:
     """One step, of two products in the units named above."""
-    special = special_value(pairs, c, FORMATS[CONVERSIONS[unit.rho].format].infinity, unit.nan_code)
+    special = special_value(pairs, c, FORMATS[CONVERSIONS[unit.rho].format], unit.nan_code)
     if special is not None:
         return special
     terms = [(x.sign ^ y.sign, x.integer * y.integer, x.scale + y.scale) for x, y in pairs]

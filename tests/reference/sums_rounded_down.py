@@ -46,7 +46,7 @@ def in_units(x: Fraction, grid: int) -> int:
 
 def dot(pairs: Sequence[Pair], c: Number, unit: Unit) -> int:
     """One step."""
-    special = special_value(pairs, c, FORMATS[CONVERSIONS[unit.rho].format].infinity, unit.nan_code)
+    special = special_value(pairs, c, FORMATS[CONVERSIONS[unit.rho].format], unit.nan_code)
     if special is not None:
         return special
     sums: list[tuple[Fraction, int]] = []

@@ -70,6 +70,20 @@ def test_another_cut_is_another_unit(change):
     assert found.verdict == "different"
 
 
+def test_a_unit_without_c_is_compared_with_the_c_that_adds_nothing():
+    """A subnormal c is read otherwise by these two, and vdot has no c: -0 is none."""
+    other = VDOT.change(flushed_sign="positive")
+    c = 0x80200000
+    assert evaluate(VDOT, Operands((0x81800000, 0, 0, 0), (0x01000000, 0, 0, 0), c)) == MINUS_ZERO
+    assert evaluate(other, Operands((0x81800000, 0, 0, 0), (0x01000000, 0, 0, 0), c)) == 0
+    found = compare(VDOT, other, k=4)
+    assert (found.verdict, [str(x) for x in found.question.where]) == ("equivalent", ["c=0x80000000"])
+    for one, two in ((VDOT, find_design("cpu/vfmadd231ps")), (find_design("cpu/vfmadd231ps"), VDOT)):
+        witness = compare(one, two, k=4).witness
+        assert witness is not None
+        assert witness.c == MINUS_ZERO
+
+
 def test_nothing_is_assumed_of_such_cuts():
     assert VDOT.step.guarantees == frozenset()
     whole = VDOT.change(product_bits="all")

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from reference.designs import reference_result
 
+from mmaproof.designs import conversions
 from mmaproof.designs.catalogue import find_design
-from mmaproof.designs.conversions import RHO
 from mmaproof.designs.design import Design
+from mmaproof.designs.formats import find_format
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.designs.parameters import DEFINITIONS, complete_settings, compose
 from mmaproof.designs.readings import Alignment, KOrder
@@ -104,7 +105,7 @@ VARIED = {
 
 
 def conversions_to(fmt: str) -> list[str]:
-    return [rho for rho, conversion in RHO.items() if conversion.target.name == fmt]
+    return list(conversions.conversions_to(find_format(fmt)))
 
 
 def varied_base(family: str, seed: int) -> Design:

@@ -1,0 +1,121 @@
+"""Conversions that round stochastically, against IEEE P3109; random bits are an operand or stated."""
+
+import numpy as np
+import pytest
+from reference.formats import decode as decode_number
+from reference.p3109 import Parameters, project
+
+from mmaproof import compare_plans, matmul, run_gemm
+from mmaproof.designs.conversions import Stochastic
+from mmaproof.designs.element import Operands
+from mmaproof.designs.errors import DesignError, InputError, OperandError
+from mmaproof.designs.formats import find_format
+from mmaproof.gemm.programs import read_plan
+from mmaproof.gemm.programs.spelling import spelled
+
+UNIT = "cpu/vfmadd231ps"
+SPECIALS = [0, 1 << 31, 0x7F800000, 0xFF800000, 0x7FC00000, 1, 0x80000001, 0x7F7FFFFF, 0xFF7FFFFF]
+FORMATS = [
+    *(Parameters(8, 4, True, True), Parameters(8, 4, True, False), Parameters(6, 3, True, True)),
+    *(Parameters(8, 1, True, True), Parameters(3, 2, True, False), Parameters(8, 3, True, True)),
+]
+
+
+def operands(f: Parameters, rng: np.random.Generator) -> np.ndarray:
+    """Numbers of fp32 of the size of the format's, those between two numbers at eighths and about, and specials."""
+    fmt = find_format(f.name)
+    least = 2.0 ** (fmt.e_min - fmt.fraction_bits)
+    spread = 2.0 ** rng.uniform(fmt.e_min - f.p - 3, fmt.e_max + 3, 60)
+    eighths = rng.integers(0, 64, 60) / 16 * least
+    sizes = np.concatenate([spread, eighths]).astype(np.float32)
+    return np.concatenate([sizes.view(np.uint32), (-sizes).view(np.uint32), np.uint32(SPECIALS)])
+
+
+def converted(spelling: str, c: np.ndarray, random: np.ndarray) -> np.ndarray:
+    zeros, minus = np.zeros((len(c), 1), dtype=np.uint32), np.full((1, 1), 1 << 31, dtype=np.uint32)
+    found = matmul(read_plan(f"{UNIT} | out={spelling}"), zeros, minus, c[:, None], random=random[:, None])
+    return np.asarray(found).reshape(-1)
+
+
+@pytest.mark.parametrize("mode", ["SatFinite", "SatPropagate", "OvfInf"])
+@pytest.mark.parametrize("draw", "abc")
+@pytest.mark.parametrize("bits", [1, 2, 8, 23])
+@pytest.mark.parametrize("f", FORMATS, ids=lambda f: f.name)
+@pytest.mark.few(24)
+def test_projections_are_those_of_the_standard(f, bits, draw, mode):
+    rng = np.random.default_rng(bits)
+    c = operands(f, rng)
+    random = rng.integers(0, 1 << bits, len(c), dtype=np.uint32)
+    found = converted(f"{f.name}:sr{bits}{draw}:{mode}", c, random)
+    for pattern, r, d in zip(c.tolist(), random.tolist(), found.tolist(), strict=True):
+        x = decode_number(pattern, "fp32")
+        kinds = {"nan": "nan", "inf": "-inf" if x.sign else "inf"}
+        value = kinds.get(x.kind, -x.magnitude if x.sign else x.magnitude)
+        assert d == project(f, f"sr{draw} {bits} {r}", mode, value), (hex(pattern), hex(r), hex(d))
+
+
+def test_every_random_number_counts_once():
+    """1 + 2^-5 lies at a quarter between 1 and 1.125: a quarter of all random numbers rounds it up."""
+    for draw, above in (("a", 64), ("b", 64), ("c", 64)):
+        c, random = np.full(256, 0x3F840000, dtype=np.uint32), np.arange(256, dtype=np.uint32)
+        found = converted(f"e4m3:sr8{draw}", c, random).view(np.uint8).tolist()
+        assert found == [0x38] * (256 - above) + [0x39] * above
+
+
+def test_one_element_is_that_of_the_matrix_and_names_its_random_bits():
+    for r in (0, 0xBF, 0xC0, 0xFF):
+        done = run_gemm(f"{UNIT} | out=e4m3:sr8", Operands((0,), (1 << 31,), 0x3F840000), random=r)
+        assert (done.d, spelled(done.plan)) == (0x39 if r >= 0xC0 else 0x38, f"{done.unit.name} | out=e4m3:sr8@{r:#x}")
+        assert run_gemm(spelled(done.plan), done.operands).d == done.d
+
+
+@pytest.mark.parametrize("text", ["sr8", "sr1b", "sr32c", "sr4@0xf", "sr8b@0x0"])
+def test_spellings(text):
+    plan = read_plan(f"{UNIT} | out=e4m3:{text}:saturate")
+    assert plan.epilogue.rounding == Stochastic.parse(text)
+    assert read_plan(spelled(plan)) == plan
+    assert f":{text}:saturate" in spelled(plan)
+
+
+@pytest.mark.parametrize("text", ["sr", "sr0", "sr33", "sr8d", "sr8@5", "sr8@0x100", "sr8@", "sr08", "SR8"])
+def test_what_is_no_spelling(text):
+    with pytest.raises(InputError, match=r"is not allowed: .*srN, srNb or srNc"):
+        read_plan(f"{UNIT} | out=e4m3:{text}")
+
+
+def test_half_of_the_random_numbers_is_rounding_to_nearest_and_none_is_truncation():
+    """2^(N - 1) of StochasticA rounds ties away, 0 truncates; StochasticB's 0 rounds up from 1 - 2^-(N + 1) on."""
+    for one, other, verdict in (
+        ("sr8@0x80", "rna", "equivalent"),
+        ("sr8@0x0:saturate", "rz:saturate", "equivalent"),
+        ("sr8b@0x0:saturate", "rz:saturate", "different"),
+        ("sr8@0x7f", "rna", "different"),
+    ):
+        assert compare_plans(f"{UNIT} | out=e4m3:{one}", f"{UNIT} | out=e4m3:{other}").verdict == verdict
+
+
+def test_random_bits_that_are_missing_or_do_not_fit():
+    plan, one = read_plan(f"{UNIT} | out=e4m3:sr8"), np.zeros((1, 1), dtype=np.uint32)
+    with pytest.raises(OperandError, match="takes 8 random bits for each element"):
+        matmul(plan, one, one)
+    with pytest.raises(OperandError, match="takes no random bits"):
+        matmul(f"{UNIT} | out=e4m3", one, one, random=one)
+    with pytest.raises(OperandError, match="takes no factors and no random bits"):
+        matmul(UNIT, one, one, random=one)
+    with pytest.raises(OperandError, match="holds 0x100"):
+        matmul(plan, one, one, random=one + 256)
+    with pytest.raises(OperandError, match=r"shape \(1, 2\)"):
+        matmul(plan, one, one, random=np.zeros((1, 2), dtype=np.uint32))
+    for bad in (-1, 256):
+        with pytest.raises(OperandError, match="are not of 8 bits"):
+            run_gemm(plan, Operands((0,), (0,), 0), random=bad)
+    with pytest.raises(OperandError, match="takes 8 random bits"):
+        run_gemm(plan, Operands((0,), (0,), 0))
+    with pytest.raises(OperandError, match="takes no random bits"):
+        run_gemm(f"{UNIT} | out=e4m3:rz", Operands((0,), (0,), 0), random=0)
+    with pytest.raises(DesignError, match="nothing is rounded to it"):
+        matmul(f"{UNIT} | out=fp32:sr8", one, one, random=one)
+    with pytest.raises(DesignError, match="flushes nothing"):
+        read_plan(f"{UNIT} | out=e4m3:sr8:flush")
+    with pytest.raises(DesignError, match="not for random bits that are an operand"):
+        compare_plans(plan, plan)
