@@ -148,6 +148,8 @@ def write_next(path: Path, outcome: Identification) -> None:
     if proposed is None or not len(proposed):
         open_values = any(x.undecided for x in outcome.findings.values())
         why = "no operands were found on which what is left differs" if open_values else "nothing is left to ask"
+        if outcome.unproved:
+            why = "time ran out before operands were found on which what is left differs (--timeout 10m looks further)"
         note(f"{why}: {path} was not written")
         return
     write_operands(path, outcome.oracle.rows(proposed))
@@ -281,6 +283,10 @@ def _print_outcome(outcome: Identification) -> None:
     if outcome.nan_codes and "nan_code" not in outcome.findings:
         codes = ", ".join(interface.signature.d.hex(x) for x in outcome.nan_codes)
         say(f"  NaNs of no reading: {codes}")
+    if outcome.unproved:
+        say_wrapped(
+            f"time ran out before {outcome.unproved} designs that fit were related to it: --timeout 10m does more", "  "
+        )
     say_wrapped("assumed: the unit is a setting of these parameters; NaNs are equal whatever their codes", "  ")
 
 

@@ -232,6 +232,7 @@ class Identified(Answer):
     tried: Annotated[int, Means("settings that were tried")]
     seconds: Seconds
     unanswered: Annotated[int, Means("rows without an answer")]
+    unproved: Annotated[int, Means("designs that fit, and time did not let it find out whether they are the same")]
     problem: Annotated[str | None, Means("what went wrong; null if nothing did")]
     proof: Annotated[EqualityProof | None, Means("of RTL: whether it is proved to be what was found")]
     assumed: Assumed

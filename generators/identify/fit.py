@@ -189,12 +189,17 @@ class Fit:
     def alternatives(self, behaviour: Behaviour) -> Iterator[Behaviour]:
         """Yield behaviours that fit as well and differ from this one in one group only."""
         varied = (variants(behaviour, x, self.axes, self.evidence.interface) for x in (*GROUPS, *MAKE_UP))
-        for found in itertools.chain(_exchanged(behaviour), *varied):
+        for found in itertools.chain(filter(self.allows, _exchanged(behaviour)), *varied):
             self.tried.setdefault(found)
             if self.evidence.fits(found):
                 yield found
             if self.is_late():
                 return
+
+    def allows(self, behaviour: Behaviour) -> bool:
+        """Return whether a behaviour is of the space; codes of NaN do not matter."""
+        names = [x for x in self.axes if x in behaviour.settings and x != "nan_code"]
+        return all(self.axes.allows(x, behaviour[x]) for x in names)
 
     def is_late(self) -> bool:
         """Return whether the time is over."""

@@ -21,7 +21,7 @@ from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import TargetUnavailable
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch, Patterns
-from mmaproof.designs.parameters import format_parameter
+from mmaproof.designs.parameters import DEFINITIONS, format_parameter
 from mmaproof.designs.signature import Signature
 from mmaproof.generators.identify.behaviour import Behaviour
 from mmaproof.generators.identify.evidence import Evidence
@@ -189,6 +189,8 @@ class Identifier:
         self.other_interfaces: Mapping[str, tuple[Design, ...]] = {}
         self._alike: set[frozenset[Behaviour]] = set()
         self._related: dict[frozenset[Behaviour], bool] = {}
+        self._unproved: set[frozenset[Behaviour]] = set()
+        self._witnesses: list[Operands] = []
         any_known = next(iter(known_behaviours(self.interface)))
         self.any_design = self.interface.design(any_known)
 
@@ -221,21 +223,30 @@ class Identifier:
             best, self.validated = nearest, 0
         if best is None and recorded is None and not fit.is_late():
             self._ask_again(evidence, evidence.contradiction(nearest))
+        # operands that a search finds spare the proofs that would look for some
+        separating = self._separating(fit, best) if self.propose and recorded is not None and best else None
         self.told("reporting what is decided")
         outcome = self._outcome(fit, best, nearest)
         if self.propose and recorded is not None:
-            outcome.proposed = self._proposed(fit, best, nearest)
+            outcome.proposed = self._proposed(fit, best, nearest, separating)
+        outcome.unproved = len(self._unproved)
         return outcome
 
-    def _proposed(self, fit: Fit, best: Behaviour | None, nearest: Behaviour) -> OperandBatch:
+    def _proposed(
+        self, fit: Fit, best: Behaviour | None, nearest: Behaviour, separating: OperandBatch | None
+    ) -> OperandBatch:
         """Return operands that a recorded unit is to be run on next; none are left where nothing is open.
 
-        They are those of the first batch that it was not run on yet, and those on which designs that fit differ.
+        They are those of the first batch that it was not run on yet, and those on which designs that fit differ:
+        ``separating`` ones, and all that the solver has found, for the report too.
         """
         design = self.interface.design(best or nearest)
         parts = [first_probes(self.any_design, self.seed).batch]
         if best is not None:
-            parts += [x for x in (self._separating(fit, best), self._splitting(fit, best)) if x is not None]
+            parts += [] if separating is None else [separating]
+            self._splitting(fit, best)
+            if self._witnesses:
+                parts.append(OperandBatch.of_rows(self.interface.signature.formats, self._witnesses))
         else:
             rows = ladders(design, most=None).batch
             parts.append(rows.select(np.unique(np.linspace(0, len(rows) - 1, LADDER_ROWS).astype(np.intp))))
@@ -340,7 +351,7 @@ class Identifier:
         """
         rows = self._searched()
         ours = evaluate_batch(self.interface.design(best), rows)
-        rivals = [x for x in self._rivals(fit, best) if frozenset((best, x)) not in self._alike]
+        rivals = [x for x in self._rivals(fit, best) if _pair(best, x) not in self._alike]
         designs = [self.interface.design(x) for x in rivals]
         chosen: list[int] = []
         first = first_differences(designs, rows, ours, EACH, fit.is_late)
@@ -348,9 +359,11 @@ class Identifier:
             if differences is None:
                 continue
             if not differences:
-                self._alike.add(frozenset((best, rival)))
+                self._alike.add(_pair(best, rival))
+                continue
+            self._related[_pair(best, rival)] = False
             # rows that were chosen for others are few, and tell most rivals apart too
-            elif len(differing(design, rows, ours, chosen)) < EACH:
+            if len(differing(design, rows, ours, chosen)) < EACH:
                 chosen = sorted({*chosen, *differences})
         return rows.select(np.array(chosen)) if chosen else None
 
@@ -372,7 +385,7 @@ class Identifier:
     def _open(self, fit: Fit, best: Behaviour) -> list[Behaviour]:
         """Return other behaviours that fit: those of the catalogue first, then those with the fewest changes."""
         known = {Behaviour.of(x, self.interface.k) for x in load_catalogue().designs.values()}
-        fitting = [p for p in fit.tried if p != best and fit.evidence.fits(p)]
+        fitting = [p for p in fit.tried if p != best and fit.allows(p) and fit.evidence.fits(p)]
         return sorted(fitting, key=lambda p: (p not in known, sum(p[n] != best[n] for n in self.axes)))
 
     def _ask(self, evidence: Evidence, batch: OperandBatch, kind: str) -> bool:
@@ -479,7 +492,7 @@ class Identifier:
         return found, same
 
     def _is_proved_equal(self, first: Behaviour, second: Behaviour) -> bool:
-        return self._related.get(frozenset((first, second)), False)
+        return self._related.get(_pair(first, second), False)
 
     def _relate(self, first: Behaviour, others: Sequence[Behaviour]) -> list[Operands]:
         """Find out which of the others equal a design, as long as there is time; return operands on which some differ.
@@ -488,17 +501,22 @@ class Identifier:
         """
         if not self.proofs:
             return []
-        asked = [x for x in dict.fromkeys(others) if frozenset((first, x)) not in self._related]
+        pairs = {_pair(first, x): x for x in others}
+        asked = [x for pair, x in pairs.items() if pair not in self._related]
         ours, witnesses = self.interface.design(first), []
         tasks = _Tasks(len(asked), lambda i: (ours, self.interface.design(asked[i]), self._proof_limits()))
         answers = self.run(partial(_related, self.solving), tasks)
+        self._unproved |= pairs.keys() - self._related.keys()
         for other in asked:
             if self.until.left <= self.reserved:
                 break
             is_proved, witness = next(answers)
-            self._related[frozenset((first, other))] = is_proved
+            self._related[_pair(first, other)] = is_proved
             if witness is not None:
                 witnesses.append(witness)
+                self._witnesses.append(witness)
+            if is_proved or witness is not None or self.until.left > self.reserved:
+                self._unproved.discard(_pair(first, other))
         return witnesses
 
     def _proof_limits(self) -> Limits:
@@ -512,10 +530,10 @@ class Identifier:
         A value that was excluded by itself is undecided where another parameter makes up for it.
         """
         for other in self._open(fit, behaviour):
-            if self._related.get(frozenset((behaviour, other)), False):
+            if self._is_proved_equal(behaviour, other):
                 continue
             for name, finding in findings.items():
-                value = other[name]
+                value = other[name] if name != "nan_code" else finding.value
                 if value != finding.value and value not in (*finding.unobservable, *finding.undecided):
                     excluded = tuple(x for x in finding.excluded if x != value)
                     findings[name] = replace(finding, excluded=excluded, undecided=(*finding.undecided, value))
@@ -536,6 +554,11 @@ class Identifier:
         products = fit.evidence.nonzero_products
         row = min(excluded.values(), key=lambda x: int(products[x]), default=None)
         return ParameterVerdict(behaviour[name], tuple(excluded), unobservable, undecided, row)
+
+
+def _pair(first: Behaviour, second: Behaviour) -> frozenset[Behaviour]:
+    """Return two behaviours as a key: NaNs are equal whatever their codes."""
+    return frozenset(x.change(nan_code=DEFINITIONS["nan_code"].default) for x in (first, second))
 
 
 @dataclass(frozen=True)

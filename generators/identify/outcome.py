@@ -5,7 +5,7 @@ A person also sees the design of the catalogue that a unit is most like, and the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -78,6 +78,8 @@ class Identification:
     """operands that a recorded unit is to be run on next, none where nothing is left to ask; None: nobody asked"""
     late: bool = False
     """whether time or batches were over before anything was found that fits, or time before the validation was done"""
+    unproved: int = 0
+    """designs that fit and of which time did not let it find out whether they are the same"""
 
     def __repr__(self) -> str:
         what = ", ".join(x.name for x in self.matches)
@@ -152,37 +154,35 @@ class Neighbour:
 def neighbour(outcome: Identification) -> Neighbour | None:
     """Return the design of the catalogue with the fewest other parameters than what was found.
 
-    None if no design has these formats. A value that is proved to make no difference, or that fits as well, is no
-    other one. Among equals, the design is taken that agrees with the unit best.
+    None if no design has these formats. One or two parameters are enough where the design agrees with as many rows so.
+    Among equals, the design is taken that has the fewest other values at all, and that agrees with the unit best. Rows
+    alone decide: what was proved by then depends on the time.
     """
     evidence, behaviour = outcome.evidence, outcome.behaviour or outcome.nearest
     interface = evidence.interface
-    found = []
-    for design in load_catalogue().designs.values():
-        if interface.takes(design):
-            here = Behaviour.of(design, interface.k)
-            found.append((_changes(outcome, here, behaviour), design, here))
-    if not found:
+    designs = {x: Behaviour.of(x, interface.k) for x in load_catalogue().designs.values() if interface.takes(x)}
+    if not designs:
         return None
-    fewest = min(len(changes) for changes, _, _ in found)
-    near = [x for x in found if len(x[0]) == fewest]
-    changes, design, here = max(near, key=lambda x: evidence.score(x[2]))
-    if not changes and not evidence.fits(here):
-        changes = _fewest_changes(evidence, here, behaviour)
-    return Neighbour(design, changes, disagreements(evidence, here))
+    others = {x: [n for n in DEFINITIONS if n != "nan_code" and at[n] != behaviour[n]] for x, at in designs.items()}
+    wanted = evidence.score(behaviour)
 
-
-def _fewest_changes(evidence: Evidence, here: Behaviour, behaviour: Behaviour) -> dict[str, str]:
-    """Return parameters of ``behaviour`` that are to be set in ``here``: one or two if these agree with every row.
-
-    Each value may fit as well as another by itself, and the values of a design not together.
-    """
-    names = [x for x in DEFINITIONS if x != "nan_code" and here[x] != behaviour[x]]
-    for some in (*combinations(names, 1), *combinations(names, 2)):
+    def agree(at: Behaviour, names: tuple[str, ...]) -> bool:
         with suppress(DesignError):
-            if evidence.fits(here.change(**{x: behaviour[x] for x in some})):
-                return {x: format_parameter(x, behaviour[x]) for x in some}
-    return {x: format_parameter(x, behaviour[x]) for x in names}
+            return evidence.score(at.change(**{n: behaviour[n] for n in names})) >= wanted
+        return False
+
+    near: dict[Design, Sequence[str]] = {}
+    for number in range(3):
+        for design, at in designs.items():
+            some = next((x for x in combinations(others[design], number) if agree(at, x)), None)
+            if some is not None:
+                near[design] = some
+        if near:
+            break
+    near = near or {x: names for x, names in others.items() if len(names) == min(map(len, others.values()))}
+    design = min(near, key=lambda x: (len(others[x]), -evidence.score(designs[x])))
+    changes = {n: format_parameter(n, behaviour[n]) for n in near[design]}
+    return Neighbour(design, changes, disagreements(evidence, designs[design]))
 
 
 def disagreements(evidence: Evidence, behaviour: Behaviour) -> dict[str, Disagreement]:
@@ -198,13 +198,3 @@ def disagreements(evidence: Evidence, behaviour: Behaviour) -> dict[str, Disagre
         simplest = int(numbers[np.argmin(evidence.nonzero_products[numbers])]) if len(numbers) else None
         found[name] = Disagreement(int(rows.sum()), len(numbers), simplest)
     return found
-
-
-def _changes(outcome: Identification, here: Behaviour, behaviour: Behaviour) -> dict[str, str]:
-    changes = {}
-    for name in DEFINITIONS:
-        finding = outcome.findings.get(name)
-        as_well = () if finding is None else (*finding.unobservable, *finding.undecided)
-        if name != "nan_code" and here[name] != behaviour[name] and here[name] not in as_well:
-            changes[name] = format_parameter(name, behaviour[name])
-    return changes

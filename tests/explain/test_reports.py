@@ -155,7 +155,7 @@ KINDS: dict[str, dict[str, Any]] = {
         "problem": None,
         "contradiction": None,
         **{"other_interfaces": {}, "nan_codes": [], "neighbour": None, "disagreements": {}, "space": 1, "tried": 1},
-        **{"seconds": 1.0, "unanswered": 0, "proof": None, "assumed": []},
+        **{"seconds": 1.0, "unanswered": 0, "unproved": 0, "proof": None, "assumed": []},
     },
     "judge": {
         "verdict": "outside",

@@ -1,10 +1,24 @@
-"""One seed and one target have one answer, however fast the target is and however a process orders its sets."""
+"""One seed and one target have one answer, however fast the target is and however a process orders its sets.
+
+What time did not let it prove is said, and changes neither the nearest design nor what a file of results asks next.
+"""
 
 import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+from support.small_spaces import small_space
+
+from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.operands import OperandBatch
+from mmaproof.generators.identify import identify
+from mmaproof.generators.identify.identification import identify as identified
+from mmaproof.generators.identify.outcome import ParameterVerdict, neighbour
+from mmaproof.generators.identify.probes import first_probes
+from mmaproof.hardware_replay.targets import ModelTarget
+from mmaproof.smt.evaluate import evaluate_batch
 
 IDENTIFIES = """
 import sys, time
@@ -42,3 +56,44 @@ def test_the_nearest_design_is_one():
         found.append(done.stdout)
     assert found[0].startswith("False")
     assert len(set(found)) == 1
+
+
+TURING = find_design("turing/mma.m16n8k8.f32.f16.f16.f32")
+
+
+def test_the_nearest_design_does_not_depend_on_what_was_proved():
+    unit = find_design(f"{TURING.name}@fraction_bits=22")
+    space = {"fraction_bits": ["22", "23", "24"], "rho": ["rz-fp32"], "L": ["8"], "alignment": ["truncate"]}
+    found = identified(ModelTarget(unit), "f32.f16.f16.f32", 8, space=space, proofs=False, validation=1000)
+    names = {neighbour(found).text}
+    for kind in ("excluded", "unobservable", "undecided"):
+        others = {n: (*x.excluded, *x.unobservable, *x.undecided) for n, x in found.findings.items()}
+        nothing = {"excluded": (), "unobservable": (), "undecided": (), "row": None}
+        found.findings = {
+            n: ParameterVerdict(x.value, **{**nothing, kind: others[n]}) for n, x in found.findings.items()
+        }
+        names.add(neighbour(found).text)
+    assert names == {unit.name}
+
+
+@pytest.mark.middle
+def test_operands_that_a_proof_found_are_asked_next(monkeypatch, tmp_path):
+    monkeypatch.setattr(identify, "SEARCHED", 2)  # so a search finds nothing
+    (tmp_path / "space.toml").write_text(small_space(TURING.name, zero_sum=["positive", "ieee"]))
+
+    def file(batch):
+        np.savez(tmp_path / "rows.npz", a=batch.a, b=batch.b, c=batch.c, d=evaluate_batch(TURING, batch))
+        given = {"space": tmp_path / "space.toml", "propose": True, "seconds": 300}
+        return identified(str(tmp_path / "rows.npz"), "f32.f16.f16.f32", 8, **given)
+
+    first = first_probes(TURING, 0).batch
+    found = file(first)
+    assert found.findings["zero_sum"].undecided == ("ieee",)
+    other = find_design(f"{TURING.name}@zero_sum=ieee")
+    assert (evaluate_batch(TURING, found.proposed) != evaluate_batch(other, found.proposed)).any()
+    again = file(OperandBatch.concatenate([first, found.proposed]))
+    assert not again.findings["zero_sum"].undecided and not len(again.proposed)
+    assert (found.unproved, again.unproved) == (0, 0)
+    monkeypatch.setattr(identify, "PROOF_SHARE", 0.0)
+    late = file(first)
+    assert late.unproved and not len(late.proposed)
