@@ -919,7 +919,8 @@ class Derivation:
         self._operands()
         require(isinstance(found.get("lemmas"), dict), "derivation.json: lemmas are an object", NotABundle)
         for name, lemma in found["lemmas"].items():
-            require(re.fullmatch("[0-9]{4,8}", name, re.ASCII), f"{name[:20]!r} is not the number of a lemma", NotABundle)
+            is_number = re.fullmatch("[0-9]{4,8}", name, re.ASCII)
+            require(is_number, f"{name[:20]!r} is not the number of a lemma", NotABundle)
             self.lemmas[name] = self._lemma(bundle, name, lemma, outside)
         require(isinstance(found.get("numbers"), list), "derivation.json: numbers are a list", NotABundle)
         for entry in found["numbers"]:

@@ -14,7 +14,7 @@ from functools import cached_property
 from html import escape
 from typing import Any
 
-from mmaproof.designs.conversions import rounding_to
+from mmaproof.designs.conversions import Rounding, rounding_to
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import Format
 from mmaproof.designs.parameters import (
@@ -293,7 +293,8 @@ class Design:
         """
         self._check_parametric()
         rho = self.step.conversion
-        if fmt.is_integer or self.d_format.is_integer or rho.via is not None:
+        integers = fmt.is_integer or self.d_format.is_integer
+        if integers or rho.via is not None or not isinstance(rho.rounding, Rounding):
             raise DesignError(f"{self.base_name}: {ACCUMULATOR} = {fmt.name}: numbers that are rounded once are needed")
         settings = complete_settings(self.chain, self.step) | {"rho": rounding_to(rho.rounding, fmt)}
         chain, step = compose(settings)
