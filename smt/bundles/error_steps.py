@@ -67,8 +67,8 @@ class ErrorSteps:
     def prove(self) -> None:
         """Add the steps."""
         algebra, total, sides = self._algebra, self._sum, self._sides
-        if any(not cut.truncates or cut.fraction_bits != total.fraction_bits for cut in total.path.cuts):
-            raise NotComposedError("an error of terms that are not truncated in one place")
+        if any(cut.inverts or cut.rounds_down or cut.fraction_bits != total.fraction_bits for cut in total.path.cuts):
+            raise NotComposedError("an error of terms whose magnitudes are not cut in one place")
         if self._low < 1:
             raise NotComposedError("an error of terms of which nothing is lost")
         self._exponents()

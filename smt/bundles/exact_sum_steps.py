@@ -3,7 +3,8 @@
 Words are multiples of ``2**(e - K)`` as in ``StepError``, and one unit of the register is ``2**low`` of them. With S_j
 and Q_j the sums of the first j aligned and exact terms:
 
-* the whole units of an exact term are the aligned term, or one less, and there is a rest then;
+* a cut magnitude has the whole units of the exact one, or one more, and there is a rest then. So the whole units of an
+  exact term are the aligned term, or one less, and there is a rest then;
 * the whole units of Q_j are those of Q_(j-1) and of term j, and one more where there is a carry from the rests;
 * so they are S_j + n with ``-j <= n < j``, and there is a rest where n is -j. The words n have few bits, and words are
   regrouped by laws, so that no lemma is about two wide sums at once.
@@ -88,16 +89,21 @@ class ExactSumSteps:
         kept, all_bits = align(algebra, positive, top, cut), self._sides.exact(algebra, positive, e)
         for x, magnitude in ((aligned, kept), (whole, all_bits)):
             leaves.use(self._laws, x == with_sign(own.negative, magnitude), (), "a term is a magnitude with a sign")
-        leaves.use(self._laws, all_bits.drop_low(self._low) == kept, known, why)
+        leaves.use(self._laws, self._is_near(kept, all_bits), known, why)
         leaves.use(self._laws, kept >= 0, known[1:], why)
         positive = replace(term, negative=algebra.truth(False))
         kept, all_bits = align(algebra, positive, self._e_max, cut), self._sides.exact(algebra, positive, self._e)
         leaves = Leaves(algebra)
         negative, m, n = leaves.truth(term.negative), leaves.word(kept), leaves.word(all_bits)
         x, y = leaves.word(total.aligned[i]), leaves.word(exact)
-        same = [m >= 0, x == with_sign(negative, m), y == with_sign(negative, n), n.drop_low(self._low) == m]
+        same = [m >= 0, x == with_sign(negative, m), y == with_sign(negative, n), self._is_near(m, n)]
         for claim in self._cut_facts(x, y):
             leaves.use(self._laws, claim, same, why)
+
+    def _is_near(self, kept: _Word, magnitude: _Word) -> _Truth:
+        """Return whether a cut magnitude has the whole units of another one, or one more where there is a rest."""
+        whole, rest = self._parts(magnitude)
+        return (whole == kept) | (rest & (whole + 1 == kept))
 
     def _less(self, aligned: _Word, exact: _Word) -> _Word:
         """Return what the whole units of an exact term are, less the aligned term: zero or minus one."""
