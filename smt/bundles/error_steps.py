@@ -24,6 +24,7 @@ from mmaproof.smt.bundles.exact_sum_steps import Apart, ExactSumSteps
 from mmaproof.smt.bundles.leaves import Leaves
 from mmaproof.smt.bundles.term_facts import (
     prove_largest_exponent,
+    prove_no_special,
     prove_total,
     prove_where_not_zero,
     whole_and_rest,
@@ -39,7 +40,6 @@ from mmaproof.smt.semantics.unpack import Unpacked, unpack
 
 _Word = Word[FNode]
 _Truth = Truth[FNode]
-_Part = _Word | _Truth
 _AN_ULP = "d is at most one ulp from the register"
 
 
@@ -67,8 +67,8 @@ class ErrorSteps:
     def prove(self) -> None:
         """Add the steps."""
         algebra, total, sides = self._algebra, self._sum, self._sides
-        if any(not cut.truncates or cut.fraction_bits != total.fraction_bits for cut in total.path.cuts):
-            raise NotComposedError("an error of terms that are not truncated in one place")
+        if any(cut.inverts or cut.rounds_down or cut.fraction_bits != total.fraction_bits for cut in total.path.cuts):
+            raise NotComposedError("an error of terms whose magnitudes are not cut in one place")
         if self._low < 1:
             raise NotComposedError("an error of terms of which nothing is lost")
         self._exponents()
@@ -76,11 +76,11 @@ class ErrorSteps:
         self._aligned_at_e()
         terms = zip(total.terms, total.path.cuts, strict=True)
         self._sum = replace(total, e_max=self._e, aligned=tuple(align(algebra, t, self._e, cut) for t, cut in terms))
-        sums = ExactSumSteps(algebra, self._laws, self._sum, sides, self._e)
+        sums = ExactSumSteps(algebra, self._laws, self._sum, sides)
         apart = sums.prove()
         d = unpack(algebra, sides.rho.target, self._signals.d)
         returned = sides.returned(algebra, d, self._e)
-        self._no_special()
+        prove_no_special(self._laws, algebra, self._signals, self._assumed)
         self._converted()
         self._within(sums, apart, returned)
 
@@ -142,16 +142,6 @@ class ErrorSteps:
 
     # --- the result ---------------------------------------------------------------------------------------------
 
-    def _no_special(self) -> None:
-        """Prove that d is the sum, converted, of the operands that are meant."""
-        algebra, signals = self._algebra, self._signals
-        leaves = Leaves(algebra)
-        converted = leaves.word(signals.converted)
-        of_word = substituted(algebra.environment, signals.d.data, {signals.converted.data: converted.data})
-        d = Word(of_word, converted.width, False, algebra)
-        assumed = [] if self._assumed is None else [Truth(self._assumed, algebra)]
-        leaves.use(self._laws, d == converted, assumed, "finite operands give no special result")
-
     def _converted(self) -> None:
         """Prove that the result is the register, or at most one ulp away from it.
 
@@ -164,8 +154,7 @@ class ErrorSteps:
         cases = range(-precision, self._sum.largest.bit_length() - precision + 1)
         returned = self._sides.returned(algebra, d, self._e)
         near, moved = self._near(total, returned), self._moved(d, self._e)
-        self._zero()
-        self._bounded_places(cases)
+        self._of_register(cases)
         self._moved_by(cases)
         leaves = Leaves(algebra)
         infinite, nan, zero = map(leaves.truth, (d.infinite, d.nan, total.is_value(0)))
@@ -173,17 +162,12 @@ class ErrorSteps:
         known = [~zero | (fits & is_near)]
         found = [zero]
         for case in cases:
-            self._rounded(case)
             there, is_rounded = moved == self._moved_where(case), self._is_rounded(case, d, total)
-            parts = [moved, total, d.negative, d.significand]
-            claim = algebra.any_of([~there, ~is_rounded, near])
-            Leaves(algebra).parts(*parts).use_of(self._laws, claim, (), _AN_ULP)
+            parts = Leaves(algebra).parts(moved, total, d.negative, d.significand)
+            parts.use_of(self._laws, algebra.any_of([~there, ~is_rounded, near]), (), _AN_ULP)
             at, by, rounded = (leaves.truth(x) for x in (places == case, there, is_rounded))
-            known += [
-                algebra.any_of([infinite, nan, ~at | rounded]),
-                ~at | (fits & by),
-                algebra.any_of([~by, ~rounded, is_near]),
-            ]
+            known += [algebra.any_of([infinite, nan, ~at | rounded]), ~at | (fits & by)]
+            known.append(algebra.any_of([~by, ~rounded, is_near]))
             found.append(at)
         known.append(algebra.any_of([infinite, nan, *found]))
         leaves.use(self._laws, algebra.any_of([infinite, nan, fits & is_near]), known, _AN_ULP)
@@ -234,37 +218,21 @@ class ErrorSteps:
         ulp = 1 << (places - sides.half)
         return fits & (((kept << places) - total).magnitude() <= algebra.unsigned(ulp, places + 1))
 
-    def _meant(self, leaves: Leaves) -> tuple[_Word, _Word, list[_Truth]]:
-        """Return the register and e, and what is known of them."""
+    def _of_register(self, cases: range) -> None:
+        """Prove what d is of the register: where that is zero, and at each place of the last bit of d."""
+        algebra, laws, leaves = self._algebra, self._laws, Leaves(self._algebra)
         s, e = leaves.word(self._sum.total), leaves.word(self._e)
-        least = self._sides.rho.target.e_min
-        return s, e, [e >= least, e <= self._highest, within(s, self._sum.largest)]
-
-    def _zero(self) -> None:
-        leaves = Leaves(self._algebra)
-        s, e, known = self._meant(leaves)
-        returned = self._sides.returned(self._algebra, self._result(s, e), e)
+        known = [e >= self._sides.rho.target.e_min, e <= self._highest, within(s, self._sum.largest)]
+        d = self._result(s, e)
+        returned = self._sides.returned(algebra, d, e)
         nothing = returned.value.is_value(0) & ~returned.ulp.is_value(0)
         for claim in (returned.fits & self._near(s, returned), nothing):
-            leaves.use(self._laws, ~s.is_value(0) | claim, known, "the register is zero")
-
-    def _bounded_places(self, cases: range) -> None:
-        leaves = Leaves(self._algebra)
-        s, e, known = self._meant(leaves)
-        d = self._result(s, e)
-        places = self._places(d, e)
-        within = [places == x for x in cases]
-        claim = self._algebra.any_of([d.infinite, d.nan, s.is_value(0), *within])
-        leaves.use(self._laws, claim, known, "the last bit of d")
-
-    def _rounded(self, places: int) -> None:
-        """Prove what d is of the register where its last bit lies N places higher."""
-        leaves = Leaves(self._algebra)
-        s, e, known = self._meant(leaves)
-        d = self._result(s, e)
-        there = self._places(d, e) == places
-        claim = self._algebra.any_of([d.infinite, d.nan, ~there | self._is_rounded(places, d, s)])
-        leaves.use(self._laws, claim, known, "d is the register, rounded")
+            leaves.use(laws, ~s.is_value(0) | claim, known, "the register is zero")
+        there = [self._places(d, e) == n for n in cases]
+        leaves.use(laws, algebra.any_of([d.infinite, d.nan, s.is_value(0), *there]), known, "the last bit of d")
+        for n, at in zip(cases, there, strict=True):
+            claim = algebra.any_of([d.infinite, d.nan, ~at | self._is_rounded(n, d, s)])
+            leaves.use(laws, claim, known, "d is the register, rounded")
 
     def _near(self, register: _Word, returned: Returned[FNode, FNode]) -> _Truth:
         value, rest = whole_and_rest(returned.value, self._low)
@@ -282,48 +250,28 @@ class ErrorSteps:
         units = algebra.unsigned(sides.units << self._low, bound.width)
         leaves.use(self._laws, (top < least) | (bound == units), (), why)
         d, b = unpack(algebra, sides.rho.target, self._signals.d), sides.bound_of_terms(algebra, e_max, self._e)
-        near, close = self._near(self._sum.total, returned), self._close(returned, apart)
-        wholes = [whole_and_rest(x, self._low) for x in (returned.value, returned.ulp, apart.exact)]
-        parts: list[_Part] = [self._sum.total, apart.units, *(x for pair in wholes for x in pair)]
-        facts, why = (
-            [*sums.facts(self._sum.total, apart), within(self._sum.total, self._sum.largest)],
-            "the error is within its bound",
-        )
-        Leaves(algebra).parts(*parts).use_of(self._laws, ~near | close, facts, why)
-        error, both = sides.sides(returned, apart.exact, b)
+        s, q, why = self._sum.total, apart.exact, "the error is within its bound"
+        near, close = self._near(s, returned), self._close(returned, apart)
+        wholes = [x for w in (returned.value, returned.ulp, q) for x in whole_and_rest(w, self._low)]
+        known = [*sums.facts(s, apart), within(s, self._sum.largest)]
+        Leaves(algebra).parts(s, apart.units, *wholes).use_of(self._laws, ~near | close, known, why)
+        error, both = sides.sides(returned, q, b)
         fits, less, as_wide = returned.fits, error < both, b == units
-        nothing = returned.value.is_value(0) & ~returned.ulp.is_value(0)
-        same = nothing & apart.exact.is_value(0)
-        parts = [returned.value, returned.ulp, apart.exact, b]
-        for known in (as_wide & close, same):
-            Leaves(algebra).parts(*parts).use_of(self._laws, ~known | less, (), why)
-        low, zero, exact_zero = e_max < least, self._sum.total.is_value(0), apart.exact.is_value(0)
-        facts = [
+        zeros = [x.is_value(0) for x in (returned.value, returned.ulp, q, s)]
+        nothing = zeros[0] & ~zeros[1]
+        for enough in (as_wide & close, nothing & zeros[2]):
+            leaves = Leaves(algebra).parts(returned.value, returned.ulp, q, b)
+            leaves.use_of(self._laws, ~enough | less, (), why)
+        low = e_max < least
+        known = [
             algebra.any_of([d.infinite, d.nan, fits & near]),
             ~near | close,
             ~(as_wide & close) | less,
-            ~same | less,
-            low | as_wide,
-            ~low | zero,
-            ~low | exact_zero,
-            ~zero | nothing,
+            ~(nothing & zeros[2]) | less,
         ]
-        parts = [
-            d.infinite,
-            d.nan,
-            fits,
-            near,
-            close,
-            less,
-            as_wide,
-            low,
-            zero,
-            exact_zero,
-            returned.value.is_value(0),
-            returned.ulp.is_value(0),
-        ]
-        claim = algebra.any_of([d.infinite, d.nan, fits & less])
-        Leaves(algebra).parts(*parts).use_of(self._laws, claim, facts, why)
+        known += [low | as_wide, ~low | zeros[3], ~low | zeros[2], ~zeros[3] | nothing]
+        leaves = Leaves(algebra).parts(d.infinite, d.nan, fits, near, close, less, as_wide, low, *zeros)
+        leaves.use_of(self._laws, algebra.any_of([d.infinite, d.nan, fits & less]), known, why)
 
     def _close(self, returned: Returned[FNode, FNode], apart: Apart) -> _Truth:
         """Return whether d has no rest, and how many whole units it is from the exact sum: as few as the bound has."""

@@ -3,7 +3,8 @@
 Words are multiples of ``2**(e - K)`` as in ``StepError``, and one unit of the register is ``2**low`` of them. With S_j
 and Q_j the sums of the first j aligned and exact terms:
 
-* the whole units of an exact term are the aligned term, or one less, and there is a rest then;
+* a cut magnitude has the whole units of the exact one, or one more, and there is a rest then. So the whole units of an
+  exact term are the aligned term, or one less, and there is a rest then;
 * the whole units of Q_j are those of Q_(j-1) and of term j, and one more where there is a carry from the rests;
 * so they are S_j + n with ``-j <= n < j``, and there is a rest where n is -j. The words n have few bits, and words are
   regrouped by laws, so that no lemma is about two wide sums at once.
@@ -19,7 +20,7 @@ from pysmt.fnode import FNode
 from mmaproof.smt.algebra.protocol import Truth, Word, ite
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.leaves import Leaves
-from mmaproof.smt.bundles.term_facts import at_most, prove_largest, prove_total, whole_and_rest, with_sign, within
+from mmaproof.smt.bundles.term_facts import at_most, prove_bounds, prove_total, whole_and_rest, with_sign, within
 from mmaproof.smt.proving.laws_in_use import LawsInUse
 from mmaproof.smt.semantics.align import align
 from mmaproof.smt.semantics.fused_sum import FusedSum
@@ -41,26 +42,22 @@ class Apart:
 class ExactSumSteps:
     """Proves how far an exact sum lies from the register of a fused sum. Raises NotComposedError.
 
-    Known to hold are that ``e`` is e_max and that no exponent is above it.
+    Known to hold is that no exponent is above e_max.
     """
 
-    def __init__(
-        self, algebra: TermAlgebra, laws: LawsInUse, total: FusedSum[FNode, FNode], sides: StepError, e: Word[FNode]
-    ) -> None:
-        self._algebra, self._laws, self._sum, self._sides, self._e = algebra, laws, total, sides, e
-        self._e_max = total.e_max
+    def __init__(self, algebra: TermAlgebra, laws: LawsInUse, total: FusedSum[FNode, FNode], sides: StepError) -> None:
+        self._algebra, self._laws, self._sum, self._sides, self._e = algebra, laws, total, sides, total.e_max
         self._low = sides.places - total.fraction_bits
-        self._exact = [sides.exact(algebra, t, e) for t in total.terms]
+        self._exact = [sides.exact(algebra, t, self._e) for t in total.terms]
         self._wide = sides.total_width(self._exact)
         self._width = self._wide - self._low
         self._small = sides.units.bit_length() + 2
 
     def prove(self) -> Apart:
         """Add the steps. Return what they are about."""
-        total = self._sum
-        bounds = [c.bound(t.largest, t.fraction_bits) for t, c in zip(total.terms, total.path.cuts, strict=True)]
-        for i, (exact, bound) in enumerate(zip(self._exact, bounds, strict=True)):
-            self._cut(i, exact, bound)
+        bounds = prove_bounds(self._laws, self._algebra, self._sum)
+        for i, exact in enumerate(self._exact):
+            self._cut(i, exact)
         return Apart(*self._added(self._exact, bounds))
 
     def facts(self, register: Word[FNode], apart: Apart) -> tuple[Truth[FNode], ...]:
@@ -69,35 +66,31 @@ class ExactSumSteps:
         terms = len(self._exact)
         return units == self._sum_of(register, apart.units), self._is_apart(terms, apart.units, apart.exact)
 
-    def _cut(self, i: int, exact: _Word, bound: int) -> None:
-        """Prove what an aligned term is of its exact one, and that it is within its bound."""
-        algebra, total = self._algebra, self._sum
-        term, cut = total.terms[i], total.path.cuts[i]
-        prove_largest(self._laws, algebra, term)
-        leaves = Leaves(algebra)
-        own, top, e = leaves.term(term), leaves.word(self._e_max), leaves.word(self._e)
-        known = [
-            e == top,
-            ~own.present | (own.exponent <= top),
-            at_most(own.significand, own.largest),
-        ]
-        why = "an aligned term is an exact one, cut"
-        aligned, whole = align(algebra, own, top, cut), self._sides.exact(algebra, own, e)
-        leaves.use(self._laws, within(aligned, bound), known[1:], "an aligned term is within its bound")
+    def _cut(self, i: int, exact: _Word) -> None:
+        """Prove what an aligned term is of its exact one."""
+        algebra, total, leaves = self._algebra, self._sum, Leaves(self._algebra)
+        term, cut, why = total.terms[i], total.path.cuts[i], "an aligned term is an exact one, cut"
+        own, e = leaves.term(term), leaves.word(self._e)
+        known = [~own.present | (own.exponent <= e), at_most(own.significand, own.largest)]
         positive = replace(own, negative=algebra.truth(False))
-        kept, all_bits = align(algebra, positive, top, cut), self._sides.exact(algebra, positive, e)
-        for x, magnitude in ((aligned, kept), (whole, all_bits)):
+        kept, all_bits = align(algebra, positive, e, cut), self._sides.exact(algebra, positive, e)
+        for x, magnitude in ((align(algebra, own, e, cut), kept), (self._sides.exact(algebra, own, e), all_bits)):
             leaves.use(self._laws, x == with_sign(own.negative, magnitude), (), "a term is a magnitude with a sign")
-        leaves.use(self._laws, all_bits.drop_low(self._low) == kept, known, why)
-        leaves.use(self._laws, kept >= 0, known[1:], why)
+        for claim in (self._is_near(kept, all_bits), kept >= 0):
+            leaves.use(self._laws, claim, known, why)
         positive = replace(term, negative=algebra.truth(False))
-        kept, all_bits = align(algebra, positive, self._e_max, cut), self._sides.exact(algebra, positive, self._e)
+        kept, all_bits = align(algebra, positive, self._e, cut), self._sides.exact(algebra, positive, self._e)
         leaves = Leaves(algebra)
         negative, m, n = leaves.truth(term.negative), leaves.word(kept), leaves.word(all_bits)
         x, y = leaves.word(total.aligned[i]), leaves.word(exact)
-        same = [m >= 0, x == with_sign(negative, m), y == with_sign(negative, n), n.drop_low(self._low) == m]
+        same = [m >= 0, x == with_sign(negative, m), y == with_sign(negative, n), self._is_near(m, n)]
         for claim in self._cut_facts(x, y):
             leaves.use(self._laws, claim, same, why)
+
+    def _is_near(self, kept: _Word, magnitude: _Word) -> _Truth:
+        """Return whether a cut magnitude has the whole units of another one, or one more where there is a rest."""
+        whole, rest = self._parts(magnitude)
+        return (whole == kept) | (rest & (whole + 1 == kept))
 
     def _less(self, aligned: _Word, exact: _Word) -> _Word:
         """Return what the whole units of an exact term are, less the aligned term: zero or minus one."""

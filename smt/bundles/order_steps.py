@@ -14,7 +14,7 @@ one term v is another one, v', and the others are the same. With e and e' the la
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from pysmt.fnode import FNode
 
@@ -28,7 +28,7 @@ from mmaproof.smt.bundles.order_cases import CASES
 from mmaproof.smt.bundles.order_sums import OrderedSums
 from mmaproof.smt.bundles.order_terms import OrderedTerms
 from mmaproof.smt.bundles.rising_steps import RisingSteps
-from mmaproof.smt.bundles.term_facts import prove_bounds, prove_largest_exponent
+from mmaproof.smt.bundles.term_facts import prove_bounds, prove_largest_exponent, prove_no_special
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
 from mmaproof.smt.proving.laws_in_use import LawsInUse
 from mmaproof.smt.proving.monotone import LargeStep, TermRises
@@ -73,9 +73,10 @@ class OrderSteps:
         if any(cut.fraction_bits != x.fraction_bits for x in self._sums for cut in x.path.cuts):
             raise NotComposedError("an order of terms that are cut in different places")
         self._place = self._changed()
-        losing = self._losing()
-        lemmas = (rises, self._makes_up(large, losing))
-        self._terms = OrderedTerms(self._algebra, self._laws, self._sums, self._place, losing, lemmas)
+        losing, path = self._losing(), first.sums[0].path
+        # whatever their exponents are: more than ``large`` says where c rises beside products that lie above it
+        makes_up = LargeStep(large.changed, path.cuts[self._place], [path.cuts[i] for i in losing], path.floor)
+        self._terms = OrderedTerms(self._algebra, self._laws, self._sums, self._place, losing, (rises, makes_up))
 
     def _changed(self) -> int:
         """Return the place of the term that rises."""
@@ -92,15 +93,6 @@ class OrderSteps:
         """Return the places of the other terms that may lose something: a step is filled up with zeros."""
         zeros = [t.significand.is_value(0).data.simplify().is_true() for t in self._sums[0].terms]
         return [i for i, zero in enumerate(zeros) if not zero and i != self._place]
-
-    def _makes_up(self, large: LargeStep, losing: Sequence[int]) -> LargeStep:
-        """Return the same of these terms, whatever their exponents are.
-
-        It says more than ``large`` only where c rises beside products that lie above it. ``OrderedTerms`` lets each
-        term lose as much in every case.
-        """
-        path = self._sums[0].path
-        return LargeStep(large.changed, path.cuts[self._place], [path.cuts[i] for i in losing], path.floor)
 
     def prove(self, target: Format, claim: Callable[[Word[FNode], Word[FNode]], Truth[FNode]]) -> None:
         """Add the steps. ``claim`` is what the question says of both results, numbers of ``target``."""
@@ -153,9 +145,7 @@ class OrderSteps:
     def _results(self, converted: ConvertedInOrder, claim: Callable[[Word[FNode], Word[FNode]], Truth[FNode]]) -> None:
         """Prove the claim of the question about both results, which are the sums, converted."""
         for x in self._signals:
-            Leaves(self._algebra).parts(x.converted).use_of(
-                self._laws, x.d == x.converted, [self._assumed], "finite operands give no special result"
-            )
+            prove_no_special(self._laws, self._algebra, x, self._assumed.data)
         leaves = Leaves(self._algebra)
         patterns = [leaves.word(x.d) for x in self._signals]
         leaves.use(self._laws, claim(*patterns), [converted.in_order(*patterns)], "the results are in order")

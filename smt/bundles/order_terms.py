@@ -79,10 +79,8 @@ class OrderedTerms:
     def prove(self, case: Case, i: int, bounds: Sequence[int]) -> None:
         """Add the steps for a term in a case."""
         truncates = self._sums[0].path.cuts[i].truncates
-        if i not in (*self._losing, self._place):
-            self._nothing(case, i, bounds)
-        elif i != self._place:
-            (self._moved if truncates else self._stays)(case, i, bounds)
+        if i != self._place:
+            (self._moved if truncates and i in self._losing else self._stays)(case, i, bounds)
         elif case.apart or not truncates:
             self._rises(case, bounds)
         else:
@@ -96,25 +94,15 @@ class OrderedTerms:
         surplus = case.surplus(x, y, case.places(*e_max), self._width)
         return ~case.at(*e_max) | limited(surplus, *self.limits(case, i, bounds))
 
-    def _nothing(self, case: Case, i: int, bounds: Sequence[int]) -> None:
-        """Prove the surplus of a term that is zero, whatever the operands are."""
-        term, cut, why = self._sums[0].terms[i], self._sums[0].path.cuts[i], "a term that is zero loses nothing"
-        self._laws.claim(term.significand.is_value(0).data, (), {}, why)
-        exponents, words = [x.e_max for x in self._sums], [x.aligned[i] for x in self._sums]
-        for e in exponents:
-            leaves = Leaves(self._algebra)
-            own, top = leaves.term(term), leaves.word(e)
-            leaves.use(self._laws, align(self._algebra, own, top, cut).is_value(0), [own.significand.is_value(0)], why)
-        parts: list[_Part] = [case.at(*exponents), *words, case.places(*exponents)]
-        claim = self._in_case(case, i, bounds, words, exponents)
-        Leaves(self._algebra).parts(*parts).use_of(self._laws, claim, [w.is_value(0) for w in words], why)
-
     def _stays(self, case: Case, i: int, bounds: Sequence[int]) -> None:
         leaves, term, cut = Leaves(self._algebra), self._sums[0].terms[i], self._sums[0].path.cuts[i]
         own, e_max = leaves.term(term), [leaves.word(x.e_max) for x in self._sums]
         known = [x for e in e_max for x in _valid(own, e)]
         words = [align(self._algebra, own, e, cut) for e in e_max]
         known += [within(w, b) for w, b in zip(words, bounds, strict=True)]
+        if i not in self._losing:
+            self._laws.claim(term.significand.is_value(0).data, (), {}, "a term that fills a step up is zero")
+            known.append(own.significand.is_value(0))
         leaves.use(self._laws, self._in_case(case, i, bounds, words, e_max), known, _STAYS)
 
     def _moved(self, case: Case, i: int, bounds: Sequence[int]) -> None:

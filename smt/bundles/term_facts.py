@@ -11,6 +11,7 @@ from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.leaves import Leaves
 from mmaproof.smt.proving.kernel import NotComposedError
 from mmaproof.smt.proving.laws_in_use import LawsInUse
+from mmaproof.smt.semantics import StepSignals
 from mmaproof.smt.semantics.align import align, largest_exponent
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.terms import Term
@@ -165,6 +166,15 @@ def prove_bound_of_sum(
     p, x = leaves.word(register), leaves.word(term)
     total = algebra.modular_sum([p, x], p.width)
     leaves.use(laws, within(total, most + more), [within(p, most), within(x, more)], "a sum is bounded")
+
+
+def prove_no_special(
+    laws: LawsInUse, algebra: TermAlgebra, signals: StepSignals[FNode, FNode], assumed: FNode | None
+) -> None:
+    """Prove that a result is the sum, converted, of the operands that are meant."""
+    known = [] if assumed is None else [Truth(assumed, algebra)]
+    leaves = Leaves(algebra).parts(signals.converted)
+    leaves.use_of(laws, signals.d == signals.converted, known, "finite operands give no special result")
 
 
 def at_most(x: Word[FNode], largest: int) -> Truth[FNode]:
