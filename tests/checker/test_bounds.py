@@ -7,8 +7,9 @@ something else, so what refuses it is not that two numbers differ.
 import hashlib
 import io
 import json
+import random
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from types import ModuleType
@@ -394,3 +395,55 @@ def test_a_file_that_no_lemma_is_of(forge: Forge, tmp_path: Path) -> None:
     status, said = forge.at_once(files, tmp_path)
     assert status == 1
     assert "a file of the folder is not part of the proof" in said
+
+
+def places_of(x: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The places of numbers and texts in an object of JSON."""
+    if isinstance(x, dict | list):
+        for key, y in x.items() if isinstance(x, dict) else enumerate(x):
+            yield from places_of(y, (*path, key))
+    else:
+        yield path
+
+
+def at(x: Any, path: Sequence[Any]) -> Any:
+    for key in path:
+        x = x[key]
+    return x
+
+
+def changed(rng: random.Random, files: Files) -> None:
+    """Change one place of the numbers: to a number beside it, or to what stands at another place."""
+    found = files["derivation.json"]["numbers"]
+    path = rng.choice(list(places_of(found)))
+    old = at(found, path)
+    alike = [y for z in places_of(found) if type(y := at(found, z)) is type(old) and y != old]
+    new = [*alike, *([old + 1, old - 1, 2 * old] if type(old) is int else [not old] if type(old) is bool else [])]
+    at(found, path[:-1])[path[-1]] = rng.choice(new)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100))
+def test_no_change_of_a_derivation_has_a_smaller_error(forge: Forge, tmp_path: Path, seed: int) -> None:
+    """Refutations are believed here, so that only the rules refuse. What they accept is not below what follows."""
+    rng, files = random.Random(seed), forge.files()
+    for _ in range(rng.randint(1, 3)):
+        changed(rng, files)
+    files["bound.json"]["error"] = [0, 0]
+    for number in range(MOST_FITTED):
+        status, said = forge.believed(files, tmp_path / str(number))
+        other = re.search(r"number (\d+): another bound follows: (\S+), (\S+)", said)
+        claimed = re.search(r"an error of at most (\S+) follows", said)
+        if other is not None:
+            entry = files["derivation.json"]["numbers"][int(other[1])]
+            entry["most"], entry["error"] = (dyadic(Fraction(x)) for x in other.groups()[1:])
+        elif claimed is not None:
+            files["bound.json"]["error"] = dyadic(Fraction(float(claimed[1])))
+        else:
+            break
+    assert status != 0 or forged_error(files) >= forged_error(forge.files())
+
+
+def forged_error(files: Files) -> Fraction:
+    top, places = files["bound.json"]["error"]
+    return Fraction(top) * Fraction(2) ** places
