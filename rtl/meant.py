@@ -47,8 +47,10 @@ def _accumulating(file: UnitFile, meant: Design) -> Design:
 def read_whole(path: str | Path) -> tuple[RtlUnit, Design | None]:
     """Return what ``read_rtl`` does, of a unit that computes d for every c. Raises InputError for one without c."""
     unit, meant = read_rtl(path)
-    if not unit.file.adds_c:
-        raise InputError(f"{path}: the unit has no c: `mmaproof rtl` can show, run, prove and check it, nothing else")
+    for name in unit.fixed:
+        raise InputError(
+            f"{path}: the unit has no {name}: `mmaproof rtl` can show, run, prove and check it, nothing else"
+        )
     return unit, meant
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from mmaproof.designs.circuit import Bit, Bits, Cell, Circuit
 from mmaproof.designs.design import Design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError, InputError
 from mmaproof.designs.formats import Format, find_format
 from mmaproof.designs.parameters import Chain
@@ -83,9 +84,20 @@ class RtlUnit:
         return f"<{self.design.name}: module {self.report.top}, {self.report.cells} cells>"
 
     @property
+    def fixed(self) -> dict[str, int]:
+        """The pattern of each element of operands that the unit does not have: c is +0 if the file does not say it."""
+        return fixed_operands(self.file, self.design.signature)
+
+    @property
     def where(self) -> tuple[str, ...]:
-        """The preconditions of every question about it: c is +0 where it has no accumulator."""
-        return () if self.file.adds_c else ("c=0x0",)
+        """The preconditions of every question about it: what operands are that it does not have."""
+        return tuple(f"{name}={value:#x}" for name, value in self.fixed.items())
+
+    def completed(self, operands: Operands) -> Operands:
+        """Return operands of the design with the values of those that the unit does not have."""
+        count = len(operands.a)
+        fixed = {name: value if name == "c" else (value,) * count for name, value in self.fixed.items()}
+        return replace(operands, **fixed)
 
     @property
     def circuit(self) -> Circuit:
@@ -309,7 +321,9 @@ class _Reading:
     def design(self, found: _Variant, suffix: str = "") -> Design:
         """Return a circuit as a design."""
         file = self.file
-        when = (*found.held, *found.tied, *(() if file.adds_c else (WITHOUT_C,)))
+        fixed = fixed_operands(file, self.signature)
+        stated = (f"{name} is {getattr(self.signature, name).hex(fixed[name])}" for name in file.fixed)
+        when = (*found.held, *found.tied, *stated, *(() if file.adds_c or "c" in file.fixed else (WITHOUT_C,)))
         circuit = replace(found.circuit, name=found.circuit.name + suffix)
         step = NetlistStep(L=found.products, circuit=circuit, conditions=when)
         return self._named(circuit.name, step, found.products)
@@ -487,6 +501,17 @@ def _signature(file: UnitFile, given: Signature | None) -> Signature:
     return signature
 
 
+def fixed_operands(file: UnitFile, signature: Signature) -> dict[str, int]:
+    """Return the pattern of each element of operands that the unit does not have.
+
+    Raises InputError for a constant that is not one of the operand's format.
+    """
+    found = {} if file.adds_c or "c" in file.fixed else {"c": 0}
+    for name, text in file.fixed.items():
+        found[name] = constant_of(text, getattr(signature, name).bits, f"{file.path}: [ports] {name}")
+    return found
+
+
 def _format(file: UnitFile, name: str) -> Format:
     try:
         return find_format(file.formats[name])
@@ -546,8 +571,18 @@ def _inputs(
     Where c ``loads``, it is what is loaded. ``unread`` are nets that nothing reads. Of a c that is a sum of words there
     is the first one.
     """
-    a = _elements(file, "a", signature.a, ports, None)
-    b = _elements(file, "b", signature.b, ports, len(a))
+    if {"a", "b"} <= file.fixed.keys():
+        raise InputError(f"{file.path}: [ports] a: a and b cannot both be constants")
+    of = {"a": signature.a, "b": signature.b}
+    columns: dict[str, list[Bits]] = {}
+    for key in sorted(of, key=lambda x: x in file.fixed):
+        count = len(next(iter(columns.values()))) if columns else None
+        columns[key] = (
+            [tuple(islice(unread, of[key].bits)) for _ in range(count or 0)]
+            if key in file.fixed
+            else _elements(file, key, of[key], ports, count)
+        )
+    a, b = columns["a"], columns["b"]
     found = {f"a{i}": _whole(bits, signature.a, unread) for i, bits in enumerate(a)}
     found |= {f"b{i}": _whole(bits, signature.b, unread) for i, bits in enumerate(b)}
     terms = [x for _, x in _terms(file, "c", signature.c, ports)] if file.adds_c else []
@@ -559,6 +594,7 @@ def _inputs(
             scales = _elements(file, key, signature.scale, ports, len(a) // signature.block)
             found |= {f"{short}{i}": bits for i, bits in enumerate(scales)}
     registers = {bit for x in module.registers.values() for bit in x.bits}
+    fixed_operands(file, signature)
     stored = tuple(bit for bits in (*found.values(), *terms[1:]) for bit in bits if bit in registers)
     if loads and file.control.load_from is not None:
         where = f"{file.path}: [control] load_from"

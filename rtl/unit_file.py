@@ -186,7 +186,8 @@ class UnitFile:
 
     ``ports`` has one expression for a packed port, or a list of one for each element. A unit without an accumulator has
     no c. ``reg:acc`` is what a register holds, ``next:acc`` what it holds after the next edge of the clock. A list for
-    c or d has words of which it is the sum: a carry-save pair.
+    c or d has words of which it is the sum: a carry-save pair. ``fixed`` are the operands that the unit does not have,
+    with the constant that each element of them is.
     """
 
     path: Path
@@ -204,6 +205,7 @@ class UnitFile:
     clock: Clock | None = None
     control: Control = Control()
     handshake: Handshake | None = None
+    fixed: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def accumulates(self) -> bool:
@@ -232,6 +234,10 @@ def read_unit_file(path: Path) -> UnitFile:
     """Return the content of a UNIT.toml. Raises InputError for what is wrong in it, with the file and the key."""
     held = read_toml(path, absent="; `mmaproof rtl init` writes a first one for a module")
     return _Reader(path, "", held).unit()
+
+
+def _is_constant(text: str) -> bool:
+    return re.fullmatch(r"\s*\d+'[bodhBODH]\w+\s*", text) is not None
 
 
 class _Reader:
@@ -304,7 +310,8 @@ class _Reader:
             raise self.wrong("top", "the name of the top module is needed")
         if not top.isidentifier():
             raise self.wrong("top", f"{top!r} is not a name of a module")
-        formats = self.table("formats")
+        formats, ports = self.table("formats"), self.table("ports")._ports()
+        fixed = {key: x for key, x in ports.items() if isinstance(x, str) and key in "abc" and _is_constant(x)}
         formats.only(*FORMATS)
         return UnitFile(
             self._path,
@@ -316,12 +323,13 @@ class _Reader:
             self.text("design"),
             {key: str(formats.text(key)) for key in formats._table},
             self.number("block", 1),
-            self.table("ports")._ports(),
+            {key: x for key, x in ports.items() if key not in fixed},
             self.table("tied")._tied(),
             self.texts("free"),
             self.table("clock")._clock(REG in str(self._table.get("ports"))) if "clock" in self._table else None,
             self.table("control")._control(),
             self.table("handshake")._handshake() if "handshake" in self._table else None,
+            fixed,
         )
 
     def _ports(self) -> dict[str, str | tuple[str, ...]]:

@@ -214,12 +214,18 @@ class Case:
     ) -> tuple[Theorem | None, tuple[StagedLemma, ...]]:
         """Return the theorem that an argument makes, None if a kernel does not take its steps, and its lemmas.
 
-        With ``small_first`` lemmas of few bits are decided by trying all values.
+        With ``small_first`` lemmas of few bits are decided by trying all values, and those about multipliers by their
+        adders, unless they are to be certified.
         """
+        from mmaproof.smt.proving.adders import sums_first  # noqa: PLC0415  (a search needs none of it)
         from mmaproof.smt.proving.exhaustion import small_ones_first  # noqa: PLC0415  (a search needs none of it)
 
         began, whole = worked(), self.question.formula
-        ask = small_ones_first(self.means.solving, self.ask) if small_first else self.ask
+        ask = self.ask
+        if small_first:
+            ask = small_ones_first(self.means.solving, self.ask)
+            if self.means.solving.certify is None:
+                ask = sums_first(ask)
         asked = Lemmas(ask, self.limits, began, whole.environment)
         theorem = asked.joined(whole.violation, argument)
         self.limits = self.limits.after(worked() - began, "lemmas")
@@ -524,7 +530,9 @@ def distances(case: Case) -> QuestionVerdict | None:
     argument = distance_cases(case.question, case.means.seed)
     if argument is None:
         return None
+    case.patience = PATIENCE
     theorem, lemmas = case.joined(argument, small_first=True)
+    case.patience = 1.0
     if theorem is not None:
         return case.implied(proved_of(lemmas), case.limits, theorem)
     for lemma in lemmas:

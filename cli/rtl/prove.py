@@ -195,8 +195,8 @@ class WrittenOptions:
             selection = select(
                 self.suite or "uniform-bits", [model], k=unit.design.k, rows=rows, seed=seed, version=tool_version()
             )
-        if not unit.file.adds_c:
-            vectors = [replace(x, operands=replace(x.operands, c=0)) for x in selection.vectors]
+        if unit.fixed:
+            vectors = [replace(x, operands=unit.completed(x.operands)) for x in selection.vectors]
             vectors = [replace(x, outputs={model.name: evaluate(model, x.operands)}) for x in vectors]
             selection = replace(selection, vectors=tuple(vectors))
         try:

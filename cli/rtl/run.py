@@ -30,8 +30,13 @@ def run(
         unit, meant = read_rtl(path)
     design = unit.design
     operands = given.of(design, takes_c=unit.file.adds_c)
-    if not unit.file.adds_c and operands.c:
-        raise InputError(f"{path}: the unit has no c input: omit --c, or give --c 0x0")
+    for name, value in unit.fixed.items():
+        given_here = (operands.c,) if name == "c" else getattr(operands, name)
+        if any(x != value for x in given_here) and (name != "c" or operands.c):
+            shown = f"{value:#x}"
+            omit = "omit --c, or give" if name == "c" else "give"
+            raise InputError(f"{path}: the unit has no {name} input: {omit} --{name} {shown}")
+    operands = unit.completed(operands)
     d = {"d": evaluate(design, operands)}
     if meant is not None and meant.formats == design.formats:
         d["model"] = evaluate(in_one_pass(design, meant), operands)

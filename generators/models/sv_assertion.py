@@ -126,8 +126,9 @@ def _assertion(unit: RtlUnit, model: Model, layout: Layout) -> str:
             zeros: Bits = tuple("0" for _ in range(width - len(bits)))
             filled = (*zeros, *bits)
             columns.setdefault(name, []).append((filled, latency.get(element, 0)))
-    if not file.adds_c:
-        columns["c"] = [(tuple("0" for _ in range(model.design.c_format.bits)), 0)]
+    for name, value in unit.fixed.items():
+        fmt, count = getattr(model.design.signature, name), 1 if name == "c" else unit.design.k
+        columns[name] = [(tuple("1" if value >> i & 1 else "0" for i in range(fmt.bits)), 0)] * count
     connections = [
         f"        .{name}({{{', '.join(of_word(bits, f'past[{n}]') for bits, n in reversed(elements))}}}),"
         for name, elements in columns.items()

@@ -8,22 +8,28 @@ downwards. ``smt.solving.sums`` checks what is found here, so nothing in this fi
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Final
 
+from pysmt.fnode import FNode
+
 from mmaproof.smt.proving.adder_trees import AdderTrees, Cut, chains, word_of
 from mmaproof.smt.proving.carries import CarryProofs
-from mmaproof.smt.proving.kernel import Stated
+from mmaproof.smt.proving.kernel import Stated, conjuncts
 from mmaproof.smt.solving.gates import TRUE
+from mmaproof.smt.solving.limits import Limits, worked
+from mmaproof.smt.solving.prove import Ask
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.refuting import NotRefutedError
 from mmaproof.smt.solving.sums import EqualSums, SumLemma, SumProof, value_of
-from mmaproof.smt.solving.verdict import SolverIdentity
+from mmaproof.smt.solving.verdict import Outcome, Reply, SolverIdentity
 
 BY_SUMS: Final = "lemmas about adders"
 MOST_CUTS: Final = 8
 """sets of at most three variables that are kept for a gate, of which it is a function"""
+SUM_SECONDS: Final = 30.0
+"""Seconds for one lemma that two sums are equal, before solvers are asked."""
 SAMPLES: Final = 1 << 11
 HIGHEST_ALONE: Final = 32
 """samples in which bits of operands are zero but the highest"""
@@ -52,6 +58,21 @@ def by_sums(stated: Stated, seconds: float | None = None) -> str:
     """Refute a leaf, as a kernel asks for it. Raises NotRefutedError."""
     prove_sums(stated.query, seconds)
     return BY_SUMS
+
+
+def sums_first(of_solvers: Ask) -> Ask:
+    """Return a way to answer queries: by lemmas about adders where two sums of products differ, else by solvers."""
+
+    def ask(formula: FNode, symbols: Sequence[FNode], /, *, limits: Limits) -> Reply:
+        started = worked()
+        try:
+            prove_sums(Query.all_of(tuple(conjuncts(formula))), min(limits.seconds, SUM_SECONDS))
+        except NotRefutedError:
+            return of_solvers(formula, symbols, limits=limits.after(worked() - started, "lemmas about adders"))
+        seconds = worked() - started
+        return Reply(Outcome.UNSAT, adder_lemmas(), seconds, solver_seconds=seconds)
+
+    return ask
 
 
 @cache

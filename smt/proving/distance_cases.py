@@ -22,16 +22,18 @@ from pysmt.fnode import FNode
 
 from mmaproof.designs.formats import Format, Specials
 from mmaproof.smt.proving.columns import Columns
-from mmaproof.smt.proving.kernel import Kernel, NotComposedError
+from mmaproof.smt.proving.kernel import Kernel, NotComposedError, conjuncts
 from mmaproof.smt.proving.walk import bottom_up, substituted
 from mmaproof.smt.solving.limits import worked
 from mmaproof.smt.solving.query import width_of
 
 FIRST_RANGE, MOST_AT_ONCE = 4, 64
 """Distances that are asked about together, at first and at most."""
+NEAR = -2, 1
+"""Distances in which the terms may cancel, which take longest: no range has others with them."""
 RANGE_SECONDS = 12.0
 """Seconds for a range of distances, before it is halved."""
-PRODUCT_SECONDS = 30.0
+PRODUCT_SECONDS, FACTOR_SECONDS = 30.0, 5.0
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,8 @@ class DistanceCases:
         columns: Columns,
     ) -> None:
         self._kernel, self._columns = kernel, columns
-        self._a, self._b, self._c = a, b, c
+        self._pinned = _pinned(kernel.root)
+        self._a, self._b, self._c = ((self._pinned.get(x, x), fmt) for x, fmt in (a, b, c))
         self._m: Any = kernel.environment.formula_manager
         self._factors: tuple[FNode, FNode] | None = None
         self._product: FNode | None = None
@@ -63,7 +66,8 @@ class DistanceCases:
     def prove(self) -> None:
         """Add the steps. Raises NotComposedError."""
         m, (_, fmt) = self._m, self._c
-        claim = substituted(self._kernel.environment, self._kernel.root, self._products())
+        root = substituted(self._kernel.environment, self._kernel.root, self._pinned)
+        claim = substituted(self._kernel.environment, root, self._products())
         # the addend lies so far above the product that it is rounded alone, or wholly below what is rounded
         beyond = fmt.precision + 3
         lowest, highest = -beyond, self._a[1].precision + self._b[1].precision + beyond
@@ -84,7 +88,7 @@ class DistanceCases:
         """Define the product and its factors, and return what replaces each word that is a product."""
         words = list(_nodes(self._kernel.root))
         own_word = next((x for x in words if _is_product(x)), None)
-        if own_word is None:
+        if own_word is None or any(x.is_constant() for x, _ in (self._a, self._b)):
             return {}
         m, kernel = self._m, self._kernel
         x, y = (z.arg(0) for z in own_word.args())
@@ -154,14 +158,19 @@ class DistanceCases:
                 continue
             for term, variable in (first, second):
                 found = self._shifted(inner, variable)
-                if found is None:
+                bits = self._bits(inner, variable) if found is None else None
+                if found is not None:
+                    image, own = (self._moved(_Shifted(x, found.places), inner.bv_width()) for x in (term, variable))
+                elif bits is not None:
+                    image, own = (self._at(bits, x, inner) for x in (term, variable))
+                else:
                     continue
-                image = self._moved(_Shifted(term, found.places), inner.bv_width())
+                same = m.Equals(inner, image) if width_of(inner) else m.Iff(inner, image)
                 try:
-                    kernel.use(m.Equals(inner, image), [], "a factor of a product", seconds=PRODUCT_SECONDS)
+                    kernel.use(same, [], "a factor of a product", seconds=FACTOR_SECONDS)
                 except NotComposedError:
                     continue
-                over[inner] = self._moved(found, inner.bv_width())
+                over[inner] = own
         claim = m.Equals(substituted(kernel.environment, word, over), product)
         if claim.is_true() or kernel.same(*claim.args()):
             return True
@@ -170,6 +179,21 @@ class DistanceCases:
         except NotComposedError:
             return False
         return True
+
+    def _bits(self, part: FNode, of: FNode) -> int | None:
+        """Return where bits of a pattern, or one bit, are in a factor on all samples; None if they are not there."""
+        width = max(1, width_of(part))
+        if part.is_constant() or not (width == 1 or (part.is_bv_extract() and part.arg(0).is_symbol())):
+            return None
+        own, values = self._columns.values(of), self._columns.values(part)
+        places = range(of.bv_width() - width + 1)
+        return next((i for i in places if ((own >> i & _ones(width)) == values).all()), None)
+
+    def _at(self, place: int, factor: FNode, part: FNode) -> FNode:
+        """Return the bits of a factor from a place on, as many as a part has, or one bit as a truth value."""
+        m, width = self._m, width_of(part)
+        bits: FNode = m.BVExtract(factor, place, place + max(1, width) - 1)
+        return bits if width else m.Equals(bits, m.BV(1, 1))
 
     # --- the cases --------------------------------------------------------------------------------------------
 
@@ -259,7 +283,8 @@ class Cases:
         everywhere = tuple((0, x.bv_width()) for x in self._divided)
         self._at_once = FIRST_RANGE
         while low <= high:
-            end = min(low + self._at_once - 1, high)
+            ends = [x for x in (NEAR[0] - 1, NEAR[1], high) if x >= low]
+            end = min(low + self._at_once - 1, *ends)
             self._box(_Box((low, end), everywhere), subnormal)
             low = end + 1
 
@@ -314,6 +339,17 @@ class Cases:
         width = self._d.bv_width()
         found: FNode = self._m.BV(value % (1 << width), width)
         return found
+
+
+def _pinned(root: FNode) -> dict[FNode, FNode]:
+    """Return the symbols that are a constant in all that satisfies the root, each with the constant."""
+    found = {}
+    for x in conjuncts(root):
+        if x.is_equals():
+            symbol, value = sorted(x.args(), key=FNode.is_constant)
+            if symbol.is_symbol() and value.is_constant():
+                found[symbol] = value
+    return found
 
 
 def _sizes(m: Any, x: FNode, y: FNode, product: FNode) -> Iterator[FNode]:

@@ -49,6 +49,39 @@ def test_a_unit_without_c_is_nothing_else_than_a_unit(tmp_path: Path) -> None:
     assert (main([*command, "0x0"]), main([*command, "0x1"])) == (0, 2)
 
 
+TIMES_THREE = """module unit(input signed [7:0] a0, a1, input signed [31:0] c, output signed [31:0] d);
+  assign d = c + 3 * a0 + 3 * a1;
+endmodule
+"""
+FIXED = '[ports]\na = ["a0", "a1"]\nb = "8\'d3"\nc = "c"\nd = "d"\n'
+
+
+@pytest.mark.middle
+def test_an_operand_that_a_unit_does_not_have_is_a_constant(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write_unit(tmp_path, TIMES_THREE, ports=FIXED)
+    assert read_unit(path).where == ("b=0x3",)
+    assert read_unit(path).completed(Operands((1, 2), (0, 0), 5)) == Operands((1, 2), (3, 3), 5)
+    assert main(["rtl", "prove", str(path), INT8, "--k", "2", "--no-search"]) == 0
+    assert "when b is 0x03" in " ".join(capsys.readouterr().out.split())
+    wrong = write_unit(tmp_path / "wrong", TIMES_THREE.replace("3 * a1", "2 * a1"), ports=FIXED)
+    assert main(["rtl", "prove", str(wrong), INT8, "--k", "2"]) == 1
+    assert "b = 0x03,0x03" in capsys.readouterr().out
+    command = ["rtl", "run", str(path), "--a", "0x1,0x2", "--c", "0x0", "--b"]
+    assert (main([*command, "0x3,0x3"]), main([*command, "0x3,0x4"])) == (0, 2)
+    assert run_sources(read_unit(path), Operands((1, 2), (3, 3), 5), 14).d in (14, None)
+    with pytest.raises(InputError, match="the unit has no b"):
+        named_design(f"rtl:{path}")
+
+
+def test_constants_that_fit_no_operand_are_refused(tmp_path: Path) -> None:
+    for ports, why in (
+        (FIXED.replace("8'd3", "9'd3"), "does not have the 8 bits"),
+        (FIXED.replace('["a0", "a1"]', '"8\'d1"'), "a and b cannot both be constants"),
+    ):
+        with pytest.raises(InputError, match=why):
+            read_unit(write_unit(tmp_path, TIMES_THREE, ports=ports))
+
+
 RESULTS = {"d": Port("d", "output", (10, 11, 12))}
 
 

@@ -109,7 +109,7 @@ def marks(path: str) -> tuple[pytest.MarkDecorator, ...]:
 
 def compared(path: Path, design: Design) -> Comparison:
     unit = read_unit(path, signature=design.signature)
-    return compare(unit.design, design, limits=LIMITS, k=unit.design.k)
+    return compare(unit.design, design, where=unit.where, limits=LIMITS, k=unit.design.k)
 
 
 def is_proved(path: Path, design: Design) -> None:

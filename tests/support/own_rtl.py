@@ -56,9 +56,17 @@ _INT8_SATURATED = "ampere/mma.m16n8k16.satfinite.s32.s8.s8.s32"
 
 _FMA = "cdna1/v_mfma_f32_32x32x4f16@L=1,fraction_bits=76,alignment=jam,zero_sum=ieee"
 """One product and c, exactly: no bits are lost below those that rounding sees."""
+_FMA_BF16 = "cdna1/v_mfma_f32_32x32x4bf16@L=1,fraction_bits=42,alignment=jam,zero_sum=ieee"
+_FMA_FP32 = "cpu/vfmadd231ps"
 
 OWN_UNITS = (
     OwnUnit("fma/single_fp16.toml", _FMA, Tier.SLOW),
+    OwnUnit("fma/single_bf16.toml", _FMA_BF16, Tier.SLOW),
+    OwnUnit("fma/single_fp32.toml", _FMA_FP32, Tier.SLOW),
+    OwnUnit("fadd/fp32_single.toml", _FMA_FP32, Tier.SLOW),
+    OwnUnit("fadd/fp32_two_path.toml", _FMA_FP32, Tier.SLOW),
+    OwnUnit("fmul/fp32_single.toml", _FMA_FP32, Tier.SLOW),
+    OwnUnit("fmul/fp32_booth.toml", _FMA_FP32, Tier.SLOW),
     OwnUnit("tree/fp16_l4.toml", _VOLTA, Tier.QUICK),
     OwnUnit("tree/fp16_l8.toml", _AMPERE, Tier.MIDDLE),
     OwnUnit("tree/fp16_l16.toml", _HOPPER, Tier.MIDDLE),

@@ -3,6 +3,7 @@
 import json
 import random
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 
@@ -13,11 +14,13 @@ from support.integer_datapaths import ADDERS, PRODUCTS, TREES, Datapath, Netlist
 sys.path.insert(0, "checker")
 
 from mmaproof.smt.algebra.terms import TermAlgebra, default_environment
-from mmaproof.smt.proving.adders import prove_sums
+from mmaproof.smt.proving.adders import adder_lemmas, prove_sums, sums_first
 from mmaproof.smt.solving.gates import TRUE
+from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.refuting import NotRefutedError
 from mmaproof.smt.solving.sums import EqualSums, SumLemma, SumProof
+from mmaproof.smt.solving.verdict import Outcome, Reply
 
 SMALL = Datapath("simple", "dadda", "kogge-stone", 4, signed=False)
 
@@ -32,6 +35,22 @@ def counterexamples(unit: Datapath, netlist: Netlist) -> FNode:
 
 def query_of(unit: Datapath, netlist: Netlist) -> Query:
     return Query.all_of([counterexamples(unit, netlist)])
+
+
+def test_solvers_are_asked_what_adders_do_not_decide() -> None:
+    asked = []
+
+    def solvers(formula: FNode, symbols: Sequence[FNode], /, *, limits: Limits) -> Reply:
+        asked.append(formula)
+        return Reply(Outcome.UNKNOWN, adder_lemmas(), 0.0, reason="timeout: nobody was asked")
+
+    ask, limits = sums_first(solvers), Limits(60, 1 << 30)
+    right = counterexamples(SMALL, SMALL.netlist())
+    assert ask(right, (), limits=limits).outcome is Outcome.UNSAT and not asked
+    m = default_environment().formula_manager
+    for formula in (m.Not(right), m.And(right, m.Not(right)), m.Bool(True), m.Not(m.Equals(m.BV(1, 4), m.BV(2, 4)))):
+        assert ask(formula, (), limits=limits).outcome is Outcome.UNKNOWN
+        assert asked[-1] is formula
 
 
 UNITS = [
