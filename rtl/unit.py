@@ -179,7 +179,8 @@ class _Reading:
     def raw(self) -> Signature:
         """The formats with words in place of the numbers that have a view."""
         words = {x: _word(self.file, x, view) for x, view in self.views.items()}
-        return replace(self.signature, **words)
+        a, b, c, d = (words.get(x, fmt) for x, fmt in zip("abcd", self.signature.formats, strict=True))
+        return replace(self.signature, a=a, b=b, c=c, d=d)
 
     def variant(self, values: Mapping[str, bool], read: str | None = None, is_canonical: bool = False) -> _Variant:
         """Return the circuit where inputs that steer have these values; one that has none may have any value.
@@ -260,7 +261,7 @@ class _Reading:
             if len(found[role]) != 1:
                 raise InputError(f"{where}: {expression} has {len(found[role])} bits, and one is expected")
         own = [bits[0] for role, bits in found.items() if role != "drain"]
-        if len({*own}) < len(own):
+        if len(set(own)) < len(own):
             raise InputError(f"{self.file.path}: [control]: one input has two roles: each needs an input of its own")
         return found
 
@@ -319,11 +320,15 @@ class _Reading:
         if is_canonical:
             module, again = applied(module, self.views["c"], d, fresh)
             same = next(fresh)
-            zeros: Bits = ("0",) * (self.signature.d.bits - 1)
-            return _with(module, "$eq", words, again, (same,)), (same, *zeros)
+            return _with(module, "$eq", words, again, (same,)), (same, *self._one[1:])
         if len(d) != self.signature.d.bits:
             raise InputError(f"{file.path}: [view] d: {len(d)} bits, and {self.signature.d.name} has others")
         return module, d
+
+    @property
+    def _one(self) -> Bits:
+        """1 in as many bits as d has."""
+        return tuple("1" if i == 0 else "0" for i in range(self.signature.d.bits))
 
     def _held_by(self, following: Mapping[str, Port]) -> Bits:
         """Return the bits of registers that are read after the next edge of the clock."""
@@ -380,8 +385,7 @@ class _Reading:
                 found.append(self._claim(f"load {int(enabled)}", text, values, lambda inputs: inputs["c"]))
         if self.views and self.why_not_direct is None:
             text = f"{name} becomes what {self.file.view['c']} makes of its number"
-            one: Bits = ("1",) + ("0",) * (self.signature.d.bits - 1)
-            found.append(self._claim("view", text, {}, lambda _: one, is_canonical=True))
+            found.append(self._claim("view", text, {}, lambda _: self._one, is_canonical=True))
         if control.drain_to is not None:
             drains = {"drain": True} if control.drain is not None else {}
             text = f"{control.drain_to.replace(NEXT, '')} becomes what {name} holds"
