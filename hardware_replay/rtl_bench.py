@@ -85,7 +85,7 @@ def layout_of(
 
     ``free`` has the values of inputs that are free, by the names that the netlist has for them; others are zero.
     ``control`` says whether a register that is c and d is enabled, cleared and loaded; by default it takes a step.
-    Raises TargetUnavailable for a register whose name no simulator reads.
+    Raises TargetUnavailable for a register whose name no simulator reads, and for a unit with views.
     """
     ports: dict[str, dict[str, Port]] = {"input": {}, "output": {}}
     for name, port in unit.ports.items():
@@ -93,6 +93,8 @@ def layout_of(
         first = sum(len(x.bits) for x in held.values())
         held[name] = replace(port, bits=tuple(range(first, first + len(port.bits))))
     file, signature = unit.file, unit.design.signature
+    if file.view:
+        raise TargetUnavailable("operands that have a view are not written into registers and ports")
     stored, following = (_registers(unit, which, ports[to]) for which, to in ((REG, "input"), (NEXT, "output")))
     values, given, unmapped = {**STEP, **(control or {})}, dict(file.ports), list(file.free)
     if file.control.load_from is not None:

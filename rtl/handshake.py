@@ -123,7 +123,7 @@ class _Machine:
     def nets(self, held: Values, given: Mapping[Bit, Value]) -> dict[Bit, Value]:
         """Return the value of every net, where a net that is not given, and that nothing drives, is junk."""
         nets: dict[Bit, Value] = {"0": "0", "1": "1", **dict(zip(self.q, held, strict=True))}
-        nets |= self.leaves(self.held, None) | given
+        nets |= {**self.leaves(self.held, None), **given}
         for cell in self.order:
             inputs = {port: tuple(nets.get(bit) for bit in bits) for port, bits in cell.inputs.items()}
             for port, values in self._outputs(cell, inputs).items():
@@ -137,7 +137,8 @@ class _Machine:
             word = [nets.get(bit) for bit in register.d]
             for bit, active in register.loads:
                 value = nets.get(bit)
-                other = [None] * len(word) if register.loaded is None else [nets.get(x) for x in register.loaded]
+                other: list[Value] = [None] * len(word)
+                other = other if register.loaded is None else [nets.get(x) for x in register.loaded]
                 if not isinstance(value, str):
                     word = [x if x == y else None for x, y in zip(word, other, strict=True)]
                 elif (value == "1") is active:
@@ -260,8 +261,8 @@ def _number(value: bool, width: int) -> Values:
 def _concrete(cell: Cell, inputs: Mapping[str, Values]) -> dict[str, Values]:
     """Return what a cell gives for constants."""
     wires: Wires[Any, Any] = Wires(_ALGEBRA)
-    made = Cell(cell.name, cell.kind, cell.parameters, {p: tuple(map(str, x)) for p, x in inputs.items()}, cell.outputs)  # type: ignore[misc]
-    found = cell_outputs(wires, made)
+    bits: dict[str, Bits] = {p: tuple("1" if x == "1" else "0" for x in held) for p, held in inputs.items()}
+    found = cell_outputs(wires, Cell(cell.name, cell.kind, cell.parameters, bits, cell.outputs))
     return {
         port: tuple("1" if wires.word(places).data >> i & 1 else "0" for i in range(len(cell.outputs[port])))
         for port, places in found.items()

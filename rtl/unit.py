@@ -27,6 +27,7 @@ from mmaproof.rtl.registers import Register, cut, present_values, with_next_valu
 from mmaproof.rtl.slices import ascending_ports, bits_of, constant_of
 from mmaproof.rtl.unit_file import NEXT, REG, UnitFile, read_unit_file
 from mmaproof.rtl.unroll import Start, circuit_of
+from mmaproof.rtl.views import View, applied, driven, read_views
 
 PRIORITY = "where items of a case statement marked unique or parallel overlap, the first one counts"
 SETTLED = "registers that always load a constant have loaded it"
@@ -125,7 +126,7 @@ def read_unit(
     netlist = elaborate(file, seconds=seconds, memory_bytes=memory_bytes)
     module = read_module(file.top, netlist, most_cells)
     _check_control(file, signature_of_unit)
-    reading = _Reading(file, signature_of_unit, module, most_cells)
+    reading = _Reading(file, signature_of_unit, module, most_cells, read_views(file))
     found = reading.variant(STEP)
     circuit, said, covers = found.circuit, list(found.said), found.covers
     if file.handshake is not None:
@@ -184,12 +185,21 @@ class _Reading:
     signature: Signature
     module: Module
     most_cells: int
+    views: Mapping[str, View] = field(default_factory=dict)
 
-    def variant(self, values: Mapping[str, bool], read: str | None = None) -> _Variant:
+    @cached_property
+    def raw(self) -> Signature:
+        """The formats with words in place of the numbers that have a view."""
+        words = {x: _word(self.file, x, view) for x, view in self.views.items()}
+        a, b, c, d = (words.get(x, fmt) for x, fmt in zip("abcd", self.signature.formats, strict=True))
+        return replace(self.signature, a=a, b=b, c=c, d=d)
+
+    def variant(self, values: Mapping[str, bool], read: str | None = None, is_canonical: bool = False) -> _Variant:
         """Return the circuit where inputs that steer have these values; one that has none may have any value.
 
         Where the register is loaded, what is loaded is c, and the register may have held anything. With ``read``, d is
-        what is read there, and all operands but c are free.
+        what is read there, and all operands but c are free. With ``is_canonical``, d is 1 where the words of d are
+        those that the view of c makes of their number.
         """
         file = self.file if read is None else replace(self.file, ports={**self.file.ports, "d": read})
         module = self.module
@@ -212,8 +222,8 @@ class _Reading:
         ports = {n: x for n, x in module.ports.items() if x.direction == "input"} | present_values(module)
         loads = values.get("load", False)
         fresh = module.new_nets()
-        inputs, products, stored = _inputs(file, self.signature, module, ports, loads, fresh)
-        added = () if loads else _terms(file, "c", self.signature.c, ports)[1:]
+        inputs, products, stored = _inputs(file, self.raw, module, ports, loads, fresh)
+        added = () if loads or "c" in self.views else _terms(file, "c", self.signature.c, ports)[1:]
         free: dict[str, Bits] = {f"free {text}": tuple(x for x in bits if isinstance(x, int)) for text, bits in added}
         free |= {f"free {x}": bits_of(x, ports, f"{file.path}: free") for x in file.free}
         if file.control.load_from is not None and not loads:
@@ -231,7 +241,7 @@ class _Reading:
         kept = () if read is None else self._held_by(next_ports)
         module, taken = cut(module, {bit for bit in (*stored, *kept) if isinstance(bit, int)})
         free |= {"free what it held": kept} if kept else {}
-        module, result = _summed(module, [bits for _, bits in _terms(file, "d", self.signature.d, outputs)], fresh)
+        module, result = self._result(file, module, outputs, fresh, is_canonical)
         if loads:
             free[f"free {' '.join(_texts(file, 'c'))}"] = tuple(bit for bit in stored if bit not in _all_bits(inputs))
         elif added:
@@ -241,6 +251,9 @@ class _Reading:
             module, inputs = _with(module, "$sub", whole, others, inputs["c"]), {**inputs, "c": whole}
         if not added:
             _check_complete(file, module, inputs, free)
+        for operand, view in self.views.items():
+            for name, bits in _of(inputs, operand).items() if operand != "d" else ():
+                module, inputs = _through(module, view, name, bits, inputs, fresh)
         module = replace(module, unknown=dict(module.unknown) | free)
         circuit, registers, more, held, covers, longest = _circuit(
             file, module, inputs, result, following | taken, self.most_cells, read is not None
@@ -260,7 +273,7 @@ class _Reading:
             if len(found[role]) != 1:
                 raise InputError(f"{where}: {expression} has {len(found[role])} bits, and one is expected")
         own = [bits[0] for role, bits in found.items() if role != "drain"]
-        if len({*own}) < len(own):
+        if len(set(own)) < len(own):
             raise InputError(f"{self.file.path}: [control]: one input has two roles: each needs an input of its own")
         return found
 
@@ -307,6 +320,28 @@ class _Reading:
         clock = bits_of(file.clock.port, inputs, where)[0]
         return check_handshake(module, str(file.path), ports, moving, held, result, file.clock.latency, clock)
 
+    def _result(
+        self, file: UnitFile, module: Module, ports: Mapping[str, Port], fresh: Iterator[int], is_canonical: bool
+    ) -> tuple[Module, Bits]:
+        """Return the module with what makes d of its words, and d."""
+        view = self.views.get("d")
+        if view is None or (file is not self.file and not is_canonical):
+            return _summed(module, [bits for _, bits in _terms(file, "d", self.signature.d, ports)], fresh)
+        words = _joined(file, "d", ports, len(view.given))
+        module, d = applied(module, view, words, fresh)
+        if is_canonical:
+            module, again = applied(module, self.views["c"], d, fresh)
+            same = next(fresh)
+            return _with(module, "$eq", words, again, (same,)), (same, *self._one[1:])
+        if len(d) != self.signature.d.bits:
+            raise InputError(f"{file.path}: [view] d: {len(d)} bits, and {self.signature.d.name} has others")
+        return module, d
+
+    @property
+    def _one(self) -> Bits:
+        """1 in as many bits as d has."""
+        return tuple("1" if i == 0 else "0" for i in range(self.signature.d.bits))
+
     def _held_by(self, following: Mapping[str, Port]) -> Bits:
         """Return the bits of registers that are read after the next edge of the clock."""
         return tuple(bit for n in following for bit in self.module.registers[n.removeprefix(NEXT)].bits)
@@ -338,7 +373,7 @@ class _Reading:
     def transitions(self) -> tuple[Transition, ...]:
         """Return what is claimed of clock cycles in which the register takes no step, or starts anew."""
         control, c = self.file.control, self.file.ports["c"]
-        name = " + ".join((c,) if isinstance(c, str) else c).replace(REG, "")
+        name = (", " if self.views else " + ").join((c,) if isinstance(c, str) else c).replace(REG, "")
         found = []
         if control.enable is not None:
             values = {"enable": False, "clear": False, "load": False}
@@ -362,6 +397,9 @@ class _Reading:
                 values = {"enable": enabled, "clear": False, "load": True}
                 text = f"{name} becomes {control.load_from}"
                 found.append(self._claim(f"load {int(enabled)}", text, values, lambda inputs: inputs["c"]))
+        if self.views and self.why_not_direct is None:
+            text = f"{name} becomes what {self.file.view['c']} makes of its number"
+            found.append(self._claim("view", text, {}, lambda _: self._one, is_canonical=True))
         if control.drain_to is not None:
             drains = {"drain": True} if control.drain is not None else {}
             text = f"{control.drain_to.replace(NEXT, '')} becomes what {name} holds"
@@ -380,12 +418,13 @@ class _Reading:
         values: Mapping[str, bool],
         result: Callable[[Mapping[str, Bits]], Bits],
         read: str | None = None,
+        is_canonical: bool = False,
     ) -> Transition:
-        found = self.variant(values, read)
+        found = self.variant(values, read, is_canonical)
         signals = self.file.control.signals
         pairs = (steered(signals[role], x) for role, x in values.items() if role in signals)
         when = ", ".join(f"{name} = {value}" for name, value in pairs)
-        unit = self.design(found, f" [{read or ''}{' ' * bool(read and when)}{when}]")
+        unit = self.design(found, f" [{read or 'words' * is_canonical}{' ' * bool(read and when)}{when}]")
         inputs = dict(unit.step.circuit.inputs) if isinstance(unit.step, NetlistStep) else {}
         circuit = Circuit(f"{text}", inputs, {"d": result(inputs)}, (), {}, {})
         model = self._named(circuit.name, NetlistStep(L=found.products, circuit=circuit), found.products)
@@ -439,6 +478,10 @@ def _check_control(file: UnitFile, signature: Signature) -> None:
     if (file.control.signals or file.control.drain_to) and not file.accumulates:
         raise InputError(
             f'{file.path}: [control]: is of a register that is both c and d: c = "{REG}NAME" and d = "{NEXT}NAME"'
+        )
+    if file.accumulates and file.view and (set(file.view) & set("cd") != set("cd") or file.control.load):
+        raise InputError(
+            f"{file.path}: [view]: of a register that is c and d both c and d need one, and it has no load"
         )
     if file.accumulates and signature.c != signature.d:
         raise InputError(
@@ -585,7 +628,8 @@ def _inputs(
     a, b = columns["a"], columns["b"]
     found = {f"a{i}": _whole(bits, signature.a, unread) for i, bits in enumerate(a)}
     found |= {f"b{i}": _whole(bits, signature.b, unread) for i, bits in enumerate(b)}
-    terms = [x for _, x in _terms(file, "c", signature.c, ports)] if file.adds_c else []
+    terms = [x for _, x in _terms(file, "c", signature.c, ports)] if file.adds_c and "c" not in file.view else []
+    terms = [_joined(file, "c", ports, signature.c.bits)] if "c" in file.view else terms
     found["c"] = terms[0] if terms else tuple(islice(unread, signature.c.bits))
     if signature.scale is not None and signature.block is not None:
         if len(a) % signature.block:
@@ -635,12 +679,37 @@ def _as_words(circuit: Circuit, names: Iterable[str]) -> dict[str, Bits]:
     return found
 
 
+def _word(file: UnitFile, operand: str, view: View) -> Format:
+    """Return the format of the words that stand for an operand."""
+    words = view.given if operand == "d" else view.result
+    if not 2 <= len(words) <= 64:
+        raise InputError(f"{file.path}: [view] {operand}: words of {len(words)} bits, and from 2 to 64 are covered")
+    return find_format(f"uint{len(words)}")
+
+
+def _joined(file: UnitFile, key: str, ports: Mapping[str, Port], width: int) -> Bits:
+    """Return the bits of the words of an operand, of which the first is the highest. Raises InputError."""
+    where = f"{file.path}: [ports] {key}"
+    parts = [bits_of(x, ports, where, result=key == "d") for x in _texts(file, key)]
+    found: Bits = tuple(bit for bits in reversed(parts) for bit in bits)
+    if len(found) != width:
+        raise InputError(f"{where}: {len(found)} bits, and module {file.view[key]} of [view] has {width}")
+    return found
+
+
+def _through(
+    module: Module, view: View, name: str, words: Bits, inputs: Mapping[str, Bits], fresh: Iterator[int]
+) -> tuple[Module, dict[str, Bits]]:
+    module, given = driven(module, view, words, fresh)
+    return module, {**inputs, name: given}
+
+
 _WORD = {"A_SIGNED": 0, "B_SIGNED": 0}
 
 
 def _with(module: Module, kind: str, a: Bits, b: Bits, y: Bits) -> Module:
     """Return the module with one more cell, which adds or subtracts words of one width."""
-    sizes = dict.fromkeys(("A_WIDTH", "B_WIDTH", "Y_WIDTH"), len(y))
+    sizes = {"A_WIDTH": len(a), "B_WIDTH": len(b), "Y_WIDTH": len(y)}
     cell = Cell(f"{kind[1:]} of words {len(module.cells)}", kind, _WORD | sizes, {"A": a, "B": b}, {"Y": y})
     return replace(module, cells=(*module.cells, cell))
 
@@ -705,6 +774,7 @@ def _circuit(
     structure.check_registers(None if net is None else net[0], () if start is None else start.nets)
     said, covers, longest = [], "", 0
     held = ["c is what a register holds, and d what it holds after a clock cycle"] if file.accumulates else []
+    held += [f"{x} is what {name} makes of a number" for x, name in file.view.items() if x != "d"]
     held += [
         f"{operand} is what a register holds ({', '.join(_texts(file, operand)).replace(REG, '')})"
         for operand in file.ports

@@ -206,6 +206,8 @@ class UnitFile:
     control: Control = Control()
     handshake: Handshake | None = None
     fixed: Mapping[str, str] = field(default_factory=dict)
+    view: Mapping[str, str] = field(default_factory=dict)
+    """modules between numbers and what the unit has in their place: of a, b and c from a number, of d to one"""
 
     @property
     def accumulates(self) -> bool:
@@ -294,7 +296,7 @@ class _Reader:
         return found
 
     def unit(self) -> UnitFile:
-        tables = ("formats", "ports", "tied", "clock", "control", "handshake", "defines", "parameters")
+        tables = ("formats", "ports", "tied", "clock", "control", "handshake", "view", "defines", "parameters")
         self.only("sources", "filelists", "top", "include", "design", "block", "free", *tables)
         top, listed, folder = self.text("top"), FileList(), self._path.parent
         for path in self.texts("filelists"):
@@ -330,6 +332,7 @@ class _Reader:
             self.table("control")._control(),
             self.table("handshake")._handshake() if "handshake" in self._table else None,
             fixed,
+            self.table("view")._view(),
         )
 
     def _ports(self) -> dict[str, str | tuple[str, ...]]:
@@ -376,6 +379,14 @@ class _Reader:
             raise self.wrong("load", "load and load_from, which is the port that is loaded, go together")
         if found.drain is not None and found.drain_to is None:
             raise self.wrong("drain", "drain_to, which is where the register is read, has to be stated too")
+        return found
+
+    def _view(self) -> dict[str, str]:
+        self.only("a", "b", "c", "d")
+        found = {key: str(self.text(key)) for key in self._table}
+        for key, module in found.items():
+            if not module.isidentifier():
+                raise self.wrong(key, f"{module!r} is not a name of a module")
         return found
 
     def _handshake(self) -> Handshake:

@@ -14,6 +14,7 @@ from mmaproof.rtl.meant import read_rtl
 pytest.importorskip("pyosys")
 
 PE, MAC, PAIR, DRAINED = "pe_int8", "mac_int8", "pair_int8", "drained_int8"
+SIGNED = "signed_magnitude"
 FOLDER = UNITS / "accumulator"
 
 MUTANTS = {
@@ -50,6 +51,9 @@ MUTANTS = {
         "held <= acc;",
         [CLEAR, FIRST],
     ),
+    "a clear to minus zero": (SIGNED, "<= 9'd0;", "<= 9'h100;", ["view"]),
+    "a step to minus zero": (SIGNED, "negative  <= total[7];", "negative  <= total[7] || total == 0;", ["view"]),
+    "a magnitude that is not negated": (SIGNED, "total[7] ? -total : total;", "total;", ["step", "view"]),
     "no saturation below": (MAC, "acc <= 32'sh80000000;", "acc <= total[31:0];", ["step"]),
 }
 
@@ -74,7 +78,9 @@ def verdicts(path, run):
     return status, answer, found
 
 
-@pytest.mark.parametrize("unit", [PE, DRAINED, *(pytest.param(x, marks=pytest.mark.middle) for x in (MAC, PAIR))])
+@pytest.mark.parametrize(
+    "unit", [PE, DRAINED, *(pytest.param(x, marks=pytest.mark.middle) for x in (MAC, PAIR, SIGNED))]
+)
 def test_a_register_that_accumulates_is_proved(run, unit):
     status, answer, found = verdicts(FOLDER / f"{unit}.toml", run)
     assert (status, answer["verdict"]) == (0, "equal-when")

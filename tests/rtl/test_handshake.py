@@ -115,6 +115,15 @@ def test_stalls_do_not_matter(name: str, tmp_path: Path) -> None:
     assert unit.design.conditions == ("rst_n = 1",)
 
 
+def test_a_result_of_what_is_free_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, "p0  <= $signed(a[7:0])", "p0  <= {15'd0, extra} ^ $signed(a[7:0])")
+    source = path.with_suffix(".sv")
+    source.write_text(source.read_text().replace("input  logic               valid_i,", "input  logic valid_i, extra,"))
+    path.write_text(path.read_text().replace("tied =", 'free = ["extra"]\ntied ='))
+    with pytest.raises(InputError, match="d depends on free inputs or on bits that are undefined"):
+        read(path)
+
+
 @needs_icarus
 @pytest.mark.few(4)
 @pytest.mark.parametrize("name", FAULTS)

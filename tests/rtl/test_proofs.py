@@ -45,6 +45,7 @@ MIDDLE = {
     "accumulator/mac_int8.toml",
     "accumulator/acc_fp16.toml",
     "accumulator/acc_e8m13.toml",
+    "accumulator/signed_magnitude.toml",
     "streaming/elastic_int8.toml",
     "small/acc_int3.toml",
     "small/pair_int3.toml",

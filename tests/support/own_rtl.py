@@ -113,6 +113,7 @@ OWN_UNITS = (
     OwnUnit("small/pair_int3.toml", "integer/dot1.int8.int3.int3.int8", Tier.MIDDLE),
     OwnUnit("small/column_int3.toml", "integer/dot2.int7.int3.int3.int7", Tier.QUICK),
     OwnUnit("streaming/elastic_int8.toml", "integer/dot2.int24.int8.int8.int24", Tier.MIDDLE),
+    OwnUnit("accumulator/signed_magnitude.toml", "integer/dot1.int8.int4.int4.int8", Tier.MIDDLE),
     OwnUnit("accumulator/pair_int8.toml", "integer/dot1.int24.int8.int8.int24", Tier.MIDDLE),
     OwnUnit("accumulator/drained_int8.toml", "integer/dot2.int20.int8.int8.int20", Tier.QUICK),
     OwnUnit("accumulator/acc_e8m13.toml", f"{_VOLTA.replace('@', '@accumulator=e8m13,')}", Tier.MIDDLE),
