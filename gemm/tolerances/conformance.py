@@ -15,12 +15,13 @@ import numpy.typing as npt
 
 from mmaproof.designs.arrays import values_of
 from mmaproof.designs.catalogue import load_catalogue
-from mmaproof.designs.conversions import OutOfRange
+from mmaproof.designs.conversions import OutOfRange, Rounding
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import Patterns, pattern_dtype
-from mmaproof.designs.readings import NanCode
-from mmaproof.gemm.programs import Epilogue, Plan
+from mmaproof.designs.readings import NanCode, Overflow
+from mmaproof.designs.steps import RoundedStep
+from mmaproof.gemm.programs import Plan
 from mmaproof.gemm.programs.arithmetic import rules_of
 from mmaproof.gemm.programs.evaluate import multiply_plan
 from mmaproof.hardware_replay.matrix_target import MatrixTarget, Product
@@ -227,17 +228,26 @@ def _drawn(product: Product, name: str) -> tuple[Patterns, Patterns]:
 def _projected(subject: Plan | MatrixTarget, product: Product, name: str) -> Check:
     a, b = _drawn(product, name)
     d = _multiplied(subject, product, a, b)
-    out = (
-        subject.epilogue if isinstance(subject, Plan) else Epilogue(out_of_range=OutOfRange.parse("ovfinf", product.d))
-    )
-    found, expected = (values_of(x, product.d) for x in (d, _projections(out, product, a, b)))
+    found, expected = (values_of(x, product.d) for x in (d, _projections(_projection(subject, product), product, a, b)))
     differ = (found != expected) & ~(np.isnan(found) & np.isnan(expected))
     row, column = divmod(int(differ.argmax()), differ.shape[1])
     return Check(name, not differ.any(), None, None, None, int(differ.sum()), row, column)
 
 
-def _projections(out: Epilogue, product: Product, a: Patterns, b: Patterns) -> Patterns:
-    """Return the exact dot products, each converted once as an epilogue converts a sum."""
+def _projection(subject: Plan | MatrixTarget, product: Product) -> Rules:
+    """Return how the last sum of a plan, or of a unit, is converted; the mode OvfInf for a function."""
+    if not isinstance(subject, Plan):
+        return rules_of(product.d, Rounding.RNE, OutOfRange.parse("ovfinf", product.d))
+    step = subject.unit.step
+    if not subject.is_unit or not isinstance(step, RoundedStep):
+        return rules_of(product.d, subject.epilogue.rounding, subject.epilogue.out_of_range)
+    saturates = step.range_end is None and step.overflow is Overflow.LARGEST_FINITE
+    stated = OutOfRange.parse("satpropagate", product.d) if saturates else step.range_end
+    return rules_of(product.d, step.conversion.rounding, stated)
+
+
+def _projections(rules: Rules, product: Product, a: Patterns, b: Patterns) -> Patterns:
+    """Return the exact dot products, each converted once."""
     x, y = values_of(a, product.a), values_of(b, product.b)
     (ones, places), (others, more) = _integers(x), _integers(y)
     totals = ones @ others
@@ -250,7 +260,6 @@ def _projections(out: Epilogue, product: Product, a: Patterns, b: Patterns) -> P
     nan: npt.NDArray[np.bool_] = _any((far[0], zero[1]), (zero[0], far[1])) | (positive & negative)
     rows, columns = np.asarray(np.isnan(x).any(axis=1)), np.asarray(np.isnan(y).any(axis=0))
     nan |= rows[:, None] | columns[None, :]
-    rules = rules_of(product.d, out.rounding, out.out_of_range)
     found = np.empty(totals.shape, dtype=pattern_dtype(product.d))
     for at in np.ndindex(totals.shape):
         infinite = bool(positive[at] | negative[at])

@@ -168,13 +168,13 @@ def test_what_the_test_of_tosa_needs():
 @pytest.mark.parametrize(("rounding", "mode"), [("rne", "OvfInf"), ("rz", "SatFinite"), ("rtn", "SatPropagate")])
 def test_projections_of_exact_dot_products(rounding, mode):
     fmt = find_format("binary8p3se")
-    out = read_plan(f"cpu/vfmadd231pd | out=binary8p3se:{rounding}:{mode}").epilogue
+    plan = read_plan(f"cpu/vfmadd231pd | out=binary8p3se:{rounding}:{mode}")
     asked = Product(6, 40, 5, find_format("binary8p4se"), fmt, fmt)
     rng = np.random.default_rng(1)
     a, b = (rng.integers(0, 256, x, dtype=np.uint8) for x in ((6, 5), (5, 40)))
     b[:, :20] = np.where(b[:, :20] % 128 >= 127, 1, b[:, :20])  # without infinities
     a[:3] = np.where(a[:3] % 128 >= 127, 0, a[:3])
-    found = conformance._projections(out, asked, a, b)
+    found = conformance._projections(conformance._projection(plan, asked), asked, a, b)
     parameters = Parameters(8, 3, True, True)
     for y, x in np.ndindex(found.shape):
         factors = [
@@ -208,6 +208,17 @@ def test_plans_that_round_once_conform_to_p3109_and_others_do_not():
     exact = read_plan("cdna1/v_mfma_f32_32x32x4bf16")
     assert p3109(exact, product(2, "bf16"), FP32).conforms
     assert not p3109(read_plan("hopper/wgmma.f32.e4m3.e4m3"), product(32, "e4m3"), FP32).conforms
+
+
+@pytest.mark.parametrize("settings", ["", "@overflow=infinity", "@rho=rtp-binary8p4se", "@rho=rz-binary8p4se"])
+def test_a_unit_conforms_to_the_projection_that_it_states(settings):
+    fmt = find_format("binary8p4se")
+    assert p3109(read_plan(f"paper/fma-p3109{settings}"), Product(64, 64, 1, fmt, fmt, fmt), fmt).conforms
+
+
+@pytest.mark.parametrize("name", ["paper/fma-fp8", "paper/fma-fp8-satfinite"])
+def test_a_unit_without_infinities_conforms_to_what_it_makes_of_them(name):
+    assert p3109(read_plan(name), Product(64, 64, 1, FP32, FP32, find_format("e4m3")), FP32).conforms
     assert pattern_dtype(FP32) == np.uint32
 
 
