@@ -23,7 +23,7 @@ from mmaproof.designs.design import DISCLOSED, UNSTATED, Design, Evidence, Level
 from mmaproof.designs.errors import CatalogueError, DesignError, InputError, did_you_mean, shortened
 from mmaproof.designs.files import read_toml
 from mmaproof.designs.formats import Format, find_format
-from mmaproof.designs.names import architecture_of, fitting, told_apart, turned, words_of
+from mmaproof.designs.names import architecture_of, fitting, libraries_run_on, told_apart, turned, words_of
 from mmaproof.designs.parameters import (
     DEFINITIONS,
     Chain,
@@ -146,7 +146,8 @@ class Catalogue:
                 advice=f"list them with: mmaproof list {alone}",
             )
         words = words_of(rest)
-        found = fitting(here, words) if words else []
+        at = {n for n, x in self.architectures.items() if libraries_run_on(rest, x.targets)}
+        found = fitting([x for x in here if x.architecture in at], words) if words else []
         groups: dict[tuple[str, str], Design] = {}
         for x in sorted(found, key=lambda d: (-d.k, d.m, d.n)):
             groups.setdefault((x.architecture, _without_shape(x.instruction)), x)
