@@ -126,7 +126,7 @@ class Catalogue:
         named = text.strip().lower()
         if named in self.architectures or not named:
             return named or None
-        return architecture_of(named, {n: x.targets for n, x in self.architectures.items()})
+        return architecture_of(text, {n: x.targets for n, x in self.architectures.items()})
 
     def _meant(self, name: str, problem: DesignError) -> Design:
         """Return the design that a person means by a product, a format or a mnemonic; ``problem`` if there is none.
@@ -134,7 +134,8 @@ class Catalogue:
         Raises DesignError with a list where several are meant.
         """
         place, rest = turned(name)
-        architecture = self.place(place)
+        at = name.lower().find(place)
+        architecture = self.place(name[at : at + len(place)])  # as it was written: it is noted so once
         if place and architecture is None:
             raise problem
         here = [x for x in self.designs.values() if architecture in (None, x.architecture)]

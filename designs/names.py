@@ -201,6 +201,6 @@ def architecture_of(name: str, architectures: Mapping[str, Sequence[str]]) -> st
     for architecture, named in architectures.items():
         targets = (x.replace("_", "-") for x in named)
         if wanted == architecture or wanted in PRODUCTS.get(architecture, ()) or wanted in targets:
-            _LOG.warning("note: %s is read as %s", name.strip().lower(), architecture)
+            _LOG.warning("note: %s is read as %s", name.strip(), architecture)
             return architecture
     return None
