@@ -23,7 +23,7 @@ from mmaproof.designs.design import ACCUMULATOR, DISCLOSED, UNSTATED, Design, Ev
 from mmaproof.designs.errors import CatalogueError, DesignError, InputError, did_you_mean, shortened
 from mmaproof.designs.files import read_toml
 from mmaproof.designs.formats import Format, find_format
-from mmaproof.designs.names import architecture_of, fitting, told_apart, turned, words_of
+from mmaproof.designs.names import architecture_of, fitting, libraries_run_on, told_apart, turned, words_of
 from mmaproof.designs.parameters import (
     DEFINITIONS,
     Chain,
@@ -130,7 +130,7 @@ class Catalogue:
         named = text.strip().lower()
         if named in self.architectures or not named:
             return named or None
-        return architecture_of(named, {n: x.targets for n, x in self.architectures.items()})
+        return architecture_of(text, {n: x.targets for n, x in self.architectures.items()})
 
     def _meant(self, name: str, problem: DesignError) -> Design:
         """Return the design that a person means by a product, a format or a mnemonic; ``problem`` if there is none.
@@ -138,7 +138,8 @@ class Catalogue:
         Raises DesignError with a list where several are meant.
         """
         place, rest = turned(name)
-        architecture = self.place(place)
+        at = name.lower().find(place)
+        architecture = self.place(name[at : at + len(place)])  # as it was written: it is noted so once
         if place and architecture is None:
             raise problem
         here = [x for x in self.designs.values() if architecture in (None, x.architecture)]
@@ -150,7 +151,8 @@ class Catalogue:
                 advice=f"list them with: mmaproof list {alone}",
             )
         words = words_of(rest)
-        found = fitting(here, words) if words else []
+        at = {n for n, x in self.architectures.items() if libraries_run_on(rest, x.targets)}
+        found = fitting([x for x in here if x.architecture in at], words) if words else []
         groups: dict[tuple[str, str], Design] = {}
         for x in sorted(found, key=lambda d: (-d.k, d.m, d.n)):
             groups.setdefault((x.architecture, _without_shape(x.instruction)), x)

@@ -39,9 +39,15 @@ _COMPUTE_TYPES = {
     "32f_fast_tf32": "f32.tf32",
     "32i": "s32.s8",
     "64f": "f64.f64",
+    "f32": f"f32.{_ANY}",
+    "f32_fast_f16": "f32.f16",
+    "f32_fast_bf16": "f32.bf16",
+    "f32_fast_xf32": "f32.tf32",
+    "i32": "s32.s8",
+    "f64": "f64.f64",
 }
-"""What a unit computes of each compute type of cuBLAS and hipBLASLt, as formats of d and a"""
-_COMPUTE_TYPE = re.compile(r"(?:cu|hip)blas(?:lt)?_compute_(\w+?)(?:_pedantic)?", re.ASCII)
+"""What a unit computes of each compute type of cuBLAS and hipBLASLt, as formats of d and a; early hipBLASLt has f32"""
+_COMPUTE_TYPE = re.compile(r"(cu|hip)blas(?:lt)?_compute_(\w+?)(?:_pedantic)?", re.ASCII)
 _QUALIFIERS = {"sync", "aligned", "async", "row", "col", "v"}
 """Words of a mnemonic that do not say what is computed, as `mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32` has."""
 _ON = re.compile(r"(.+?)\s+(?:on|of)\s+(.+)")
@@ -68,7 +74,7 @@ def words_of(text: str) -> list[str]:
     """
     parts = text.lower().split()
     found = [_COMPUTE_TYPE.fullmatch(x) for x in parts]
-    parts = [_COMPUTE_TYPES.get(y[1], x) if y else x for x, y in zip(parts, found, strict=True)]
+    parts = [_COMPUTE_TYPES.get(y[2], x) if y else x for x, y in zip(parts, found, strict=True)]
     words = [x for x in re.split(r"[._\s:]+", " ".join(parts)) if x]
     kept = [x for i, x in enumerate(words) if x not in _QUALIFIERS and (x, words[i - 1]) != ("mma", "wgmma")]
     return [x for x in kept if x != "mma_async"]
@@ -131,7 +137,13 @@ def of_formats(designs: Sequence[Design], text: str) -> list[Design]:
 
 
 def told_apart(designs: Sequence[Design]) -> str:
-    """Return a list of designs with what tells its members apart: how they are called, formats, and scales."""
+    """Return a list of designs with what tells its members apart: how they are called, formats, and scales.
+
+    Of many it has the architectures.
+    """
+    places = list(dict.fromkeys(x.architecture for x in designs))
+    if len(designs) > MOST and len(places) > 1:
+        return f"{len(designs)} units have it: say of which architecture, ARCHITECTURE/..., one of {', '.join(places)}"
     listed = [f"{x.base_name} ({_kind(x)})" for x in designs[:MOST]]
     more = f"; and {len(designs) - MOST} more" if len(designs) > MOST else ""
     return "; ".join(listed) + more
@@ -168,6 +180,14 @@ PRODUCTS: Mapping[str, tuple[str, ...]] = {
 }
 """The architecture of each product. NVIDIA's compute capability 8.6 (RTX 30, A10, A40) is not in the catalogue."""
 
+
+def libraries_run_on(text: str, targets: Iterable[str]) -> bool:
+    """Return whether the libraries whose compute types a description names have these compiler targets."""
+    found = [_COMPUTE_TYPE.fullmatch(x) for x in text.lower().split()]
+    needed = {{"cu": "sm_", "hip": "gfx"}[x[1]] for x in found if x}
+    return all(any(x.startswith(y) for x in targets) for y in needed)
+
+
 _MAKERS = re.compile(r"^(?:(?:nvidia|amd|instinct|geforce|tesla|radeon|quadro)-)+")
 
 
@@ -181,6 +201,6 @@ def architecture_of(name: str, architectures: Mapping[str, Sequence[str]]) -> st
     for architecture, named in architectures.items():
         targets = (x.replace("_", "-") for x in named)
         if wanted == architecture or wanted in PRODUCTS.get(architecture, ()) or wanted in targets:
-            _LOG.warning("note: %s is read as %s", name, architecture)
+            _LOG.warning("note: %s is read as %s", name.strip(), architecture)
             return architecture
     return None

@@ -20,6 +20,8 @@ from mmaproof.designs.errors import DesignError
         ("h100/CUBLAS_COMPUTE_64F", "hopper/mma.m16n8k16.f64.f64.f64.f64"),
         ("mi300x/HIPBLAS_COMPUTE_32F_FAST_TF32", "cdna3/v_mfma_f32_16x16x8_xf32"),
         ("mi300x/HIPBLAS_COMPUTE_32I_PEDANTIC", "cdna3/v_mfma_i32_16x16x32_i8"),
+        ("mi300x/HIPBLASLT_COMPUTE_F32_FAST_XF32", "cdna3/v_mfma_f32_16x16x8_xf32"),
+        ("HIPBLAS_COMPUTE_32F_FAST_TF32", "cdna3/v_mfma_f32_16x16x8_xf32"),
         ("V100/F32.F16.F16.F32@fraction_bits=22", "volta/mma.m8n8k4.f32.f16.f16.f32@fraction_bits=22"),
     ],
 )
@@ -39,12 +41,26 @@ def test_one_design_is_meant(said: str, meant: str) -> None:
         ("h100/cublas_compute_16f", ["(wgmma, f16 x f16 to f16, plain)", "(mma.sync, f16 x f16 to f16, plain)"]),
         ("mi300x/HIPBLAS_COMPUTE_32F", ["f32 x f32 to f32", "f16 x f16 to f32", "fp8 x fp8 to f32"]),
         ("v_mfma_f32_32x32x8_f16", ["cdna3/v_mfma_f32_32x32x8_f16", "cdna4/"]),
+        ("CUBLAS_COMPUTE_32F", ["say of which architecture", "volta", "hopper, "]),
     ],
 )
 def test_a_list_says_what_tells_its_members_apart(said: str, listed: list[str]) -> None:
     with pytest.raises(DesignError) as raised:
         find_design(said)
     assert not [x for x in listed if x not in str(raised.value)]
+
+
+def test_a_compute_type_is_of_its_maker() -> None:
+    with pytest.raises(DesignError) as raised:
+        find_design("CUBLAS_COMPUTE_32F")
+    assert "cdna" not in str(raised.value) and "riscv" not in str(raised.value)
+    with pytest.raises(DesignError, match="has no instruction"):
+        find_design("h100/HIPBLAS_COMPUTE_32F")
+
+
+def test_a_product_is_noted_once(caplog: pytest.LogCaptureFixture) -> None:
+    find_design("H100/WGMMA.F32.F16.F16")
+    assert len({x.getMessage() for x in caplog.records}) == 1
 
 
 @pytest.mark.parametrize(
