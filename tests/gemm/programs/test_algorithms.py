@@ -72,7 +72,7 @@ def test_parameters_of_the_publications():
         ("plain@products=00.00", DesignError, r"products = '00.00' is not allowed: pairs ij"),
         ("plain@products=04", DesignError, r"products = '04' is not allowed"),
         ("plain@products=0", DesignError, r"products = '0' is not allowed"),
-        ("slices@slices=0", DesignError, r"slices = '0' is not allowed: an integer 1..9"),
+        ("slices@slices=0", DesignError, r"slices = '0' is not allowed: an integer 1..13"),
         ("slices@bits=13", DesignError, r"bits = '13' is not allowed: an integer 1..12"),
     ],
 )
