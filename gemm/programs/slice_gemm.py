@@ -2,10 +2,11 @@
 
 A row of A (a column of B) shares one exponent, that of its largest element. Every element becomes a fixed-point number
 below it, cut to ``slices * bits`` bits of magnitude. This number becomes ``slices`` integers of ``bits`` bits, all with
-the sign of the element, or those of its two's complement, of which the first alone has a sign. A floating-point unit gets these integers as numbers of its format. The unit adds products of
-slices exactly as long as its register, or the bits that it keeps, hold the sum. The sums are added outside, each times
-its power of two, those of the least weight first (Ootomo, Ozaki and Yokota, IJHPCA 2024). c is added last. Operands are
-finite. No integer stands for an infinity or a NaN, so with these the result means nothing.
+the sign of the element, or those of its two's complement, where the first alone has one. A floating-point unit gets
+these integers as numbers of its format. The unit adds products of slices exactly as long as its register, or the bits
+that it keeps, hold the sum. The sums are added outside, each times its power of two, those of the least weight first
+(Ootomo, Ozaki and Yokota, IJHPCA 2024). c is added last. Operands are finite. No integer stands for an infinity or a
+NaN, so with these the result means nothing.
 
 Residues on an integer unit: Ozaki's scheme II, which makes one wide product of products modulo small numbers.
 
