@@ -404,7 +404,7 @@ def mx(subject: Plan | MatrixTarget, product: Product, accumulator: Format) -> C
     scale, block = subject.scale_format, subject.block
     if scale.name != "e8m0" or block != 32 or not {product.a.name, product.b.name} <= set(MX_ELEMENTS):
         raise InputError(
-            f"{product.a.name} and {product.b.name} with {scale.name} for {block} elements are no formats of MX: "
+            f"{product.a.name} and {product.b.name} with {scale.name} for {block} elements are not formats of MX: "
             f"{', '.join(MX_ELEMENTS)} with e8m0 for 32 elements are"
         )
     rng, blocks = np.random.default_rng(0), subject.blocks(product.k)

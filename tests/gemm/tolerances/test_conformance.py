@@ -279,7 +279,7 @@ def test_what_stablehlo_and_mx_cannot_be_asked_of():
         stablehlo(read_plan("volta/f16.f16.f16.f16"), product(2048, d="fp16"), find_format("fp16"))
     with pytest.raises(InputError, match="a plan whose unit has them"):
         mx(read_plan("hopper/wgmma.f32.e4m3.e4m3"), product(64, a="e4m3"), FP32)
-    with pytest.raises(InputError, match="ue4m3 for 16 elements are no formats of MX"):
+    with pytest.raises(InputError, match="ue4m3 for 16 elements are not formats of MX"):
         mx(read_plan("cublas/nvfp4 | out=fp32"), product(64, a="e2m1"), FP32)
     assert set(STANDARDS) == {"tosa", "p3109", "ime", "stablehlo", "mx"}
 
