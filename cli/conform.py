@@ -28,9 +28,18 @@ if TYPE_CHECKING:
     from mmaproof.hardware_replay.matrix_target import MatrixTarget
 
 
+MEANT = {
+    "p3109": "the projection of the exact dot product",
+    "ime": "those of the draft",
+    "stablehlo": "the exact sum",
+    "mx": "NaN exactly where they must be",
+}
+"""Which results count as wrong, by standard."""
+
+
 @with_backend
 def conform(
-    standard: Annotated[str, argument("STANDARD", "tosa, p3109 or ime.")],
+    standard: Annotated[str, argument("STANDARD", "tosa, p3109, ime, stablehlo or mx.")],
     subject: Annotated[str, argument("PLAN|TARGET", "A plan, or a kernel: python:MODULE:FUNCTION or process:COMMAND.")],
     k: LengthOfProduct,
     up_to: Annotated[int | None, option("--up-to K", "Ask at 2, 4, 8, ... times --k as well, up to K.", min=1)] = None,
@@ -48,8 +57,9 @@ def conform(
     """Find out whether a plan or a kernel meets the accuracy requirements of a standard, on the operands it states.
 
     tosa: the test of dot products of TOSA 1.1, data sets 0 to 5. p3109: each result is the projection of the exact dot
-    product. ime: each result has the bits of RISC-V's draft (Zvdota, Zvbdota). Exit status 0: all checks pass; 1: one
-    fails.
+    product. ime: each result has the bits of RISC-V's draft (Zvdota, Zvbdota). stablehlo: sums that are exact in the
+    accumulator in every order are exact (DotAlgorithm). mx: NaN scales and elements (OCP MX). Exit status 0: all checks
+    pass; 1: one fails.
     """
     from mmaproof.designs.errors import InputError, did_you_mean
     from mmaproof.designs.formats import find_format
@@ -128,5 +138,4 @@ def _print(answers: Sequence[Conformance]) -> None:
     if first.checks[0].wrong is None:
         say("absolute: largest error; squared: sum of squared errors; bias: sum of errors, each over what is allowed")
     else:
-        meant = "the projection of the exact dot product" if first.standard == "p3109" else "those of the draft"
-        say(f"wrong: results that are not {meant}")
+        say(f"wrong: results that are not {MEANT[first.standard]}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 
 from mmaproof.designs.arithmetic import repeats_one_step, same_arithmetic
 from mmaproof.designs.design import Design
@@ -89,7 +89,25 @@ class Equivalence(Question):
 
     def integer_results(self, operands: Operands, unknown: Mapping[str, int]) -> tuple[Word[int], Word[int]]:
         """Return the d of both designs, computed on integers. ``unknown`` has the bits that may have any value."""
-        return self.results(IntegerAlgebra(unknown=unknown), self.integer_words(operands))
+        asked = operands, tuple(sorted(unknown.items()))
+        if asked not in self._returned:
+            self._returned.clear()
+            self._returned[asked] = self.results(IntegerAlgebra(unknown=unknown), self.integer_words(operands))
+        return self._returned[asked]
+
+    @cached_property
+    def _returned(self) -> dict[tuple[Operands, tuple[tuple[str, int], ...]], tuple[Word[int], Word[int]]]:
+        """The last results on integers: a witness is confirmed, and its results are shown afterwards."""
+        return {}
+
+    def is_refuted_by(self, operands: Operands) -> bool:
+        """Return whether the operands satisfy the preconditions and violate the claim, computed on integers."""
+        if type(self).claim is not Equivalence.claim:
+            return super().is_refuted_by(operands)
+        if not self.is_meant(operands):
+            return False
+        d, e = self.integer_results(operands, {})
+        return not self.are_equal(d.algebra, d, e).data
 
     def are_equal(self, algebra: Algebra[D, T], d: Word[D], e: Word[D]) -> Truth[T]:
         """Return whether two results count as equal."""

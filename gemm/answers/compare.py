@@ -137,7 +137,8 @@ def compare_errors(
     left, right = find_programs((first, second), unit)
     question = LargerError(left, right, k=k, where=preconditions_of(where), by=by)
     means = Means(Solving.of(solver), Limits.of(limits), budget, seed, SIMPLIFIED)
-    shape = find_design(SHAPED_FOR) if left.is_algorithm else shaped_for(left, question.formats)
+    of_fp32 = left.is_algorithm and question.formats[0] is OPERANDS
+    shape = find_design(SHAPED_FOR) if of_fp32 else shaped_for(left, question.formats)
     return ErrorComparison(question, answer(question, shape, means))
 
 

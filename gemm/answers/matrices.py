@@ -1,4 +1,4 @@
-"""Random fp32 matrices, by the distributions that papers on error-corrected GEMM measure with.
+"""Random matrices of fp32 or fp64, by the distributions that papers on error-corrected GEMM measure with.
 
 * ``uniform``: uniform in (-1, 1) (Markidis et al. 2018, section V); ``uniform-16``: in (-16, 16), their other range.
 * ``positive``: uniform in (0, 1), so that the sum grows with its length and an accumulator's loss is seen.
@@ -22,12 +22,13 @@ import numpy as np
 
 from mmaproof.designs.errors import InputError, did_you_mean
 from mmaproof.designs.files import LARGEST_DATA, read_file
+from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import Patterns
 from mmaproof.gemm.programs.algorithm import OPERANDS
 from mmaproof.verification.distributions import assemble, from_float64
 
-Draw = Callable[[tuple[int, int], np.random.Generator], Patterns]
-"""shape, generator -> patterns of fp32"""
+Draw = Callable[[tuple[int, int], np.random.Generator, Format], Patterns]
+"""shape, generator, fp32 or fp64 -> patterns of that format"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,20 +41,22 @@ class Distribution:
     of_b: Draw
     sizes: tuple[Fraction, Fraction] | None
 
-    def draw(self, rows: int, k: int, columns: int, rng: np.random.Generator) -> tuple[Patterns, Patterns]:
-        """Return A, of shape (rows, k), and B, of shape (k, columns)."""
-        return self.of_a((rows, k), rng), self.of_b((k, columns), rng)
+    def draw(
+        self, rows: int, k: int, columns: int, rng: np.random.Generator, fmt: Format = OPERANDS
+    ) -> tuple[Patterns, Patterns]:
+        """Return A, of shape (rows, k), and B, of shape (k, columns): patterns of fp32 or fp64."""
+        return self.of_a((rows, k), rng, fmt), self.of_b((k, columns), rng, fmt)
 
 
 def _uniform(low: int, high: int) -> Draw:
-    return lambda shape, rng: from_float64(OPERANDS, rng.uniform(low, high, shape))
+    return lambda shape, rng, fmt: from_float64(fmt, rng.uniform(low, high, shape))
 
 
 def _exponents(low: int, high: int) -> Draw:
-    def draw(shape: tuple[int, int], rng: np.random.Generator) -> Patterns:
-        fields = rng.integers(low + OPERANDS.bias, high + OPERANDS.bias + 1, shape)
-        fractions = rng.integers(0, 1 << OPERANDS.fraction_bits, shape)
-        return assemble(OPERANDS, rng.integers(0, 2, shape), fields, fractions)
+    def draw(shape: tuple[int, int], rng: np.random.Generator, fmt: Format) -> Patterns:
+        fields = rng.integers(low + fmt.bias, high + fmt.bias + 1, shape)
+        fractions = rng.integers(0, 1 << fmt.fraction_bits, shape)
+        return assemble(fmt, rng.integers(0, 2, shape), fields, fractions)
 
     return draw
 
@@ -68,7 +71,7 @@ DISTRIBUTIONS: dict[str, Distribution] = {
         _both("uniform", "uniform in (-1, 1)", _uniform(-1, 1), 1),
         _both("uniform-16", "uniform in (-16, 16)", _uniform(-16, 16), 16),
         _both("positive", "uniform in (0, 1)", _uniform(0, 1), 1),
-        _both("normal", "standard normal", lambda shape, rng: from_float64(OPERANDS, rng.standard_normal(shape)), None),
+        _both("normal", "standard normal", lambda shape, rng, fmt: from_float64(fmt, rng.standard_normal(shape)), None),
         _both("ootomo-yokota-1", "uniform exponents -15..14", _exponents(-15, 14), 1 << 15),
     )
 }
@@ -120,9 +123,9 @@ def _of_numbers(text: str, kind: str, first: str, second: str) -> Distribution:
     if not (abs(x) <= most and abs(y) <= most) or (y <= 0 if kind == "normal" else y <= x):
         raise InputError(f"{text!r}: {'a deviation above 0' if kind == 'normal' else 'LO < HI'} of fp32 is needed")
     if kind == "normal":
-        return _both(text, text, lambda shape, rng: from_float64(OPERANDS, rng.normal(x, y, shape)), None)
+        return _both(text, text, lambda shape, rng, fmt: from_float64(fmt, rng.normal(x, y, shape)), None)
     size = Fraction(max(abs(x), abs(y)))
-    draw: Draw = lambda shape, rng: from_float64(OPERANDS, rng.uniform(x, y, shape))  # noqa: E731
+    draw: Draw = lambda shape, rng, fmt: from_float64(fmt, rng.uniform(x, y, shape))  # noqa: E731
     return Distribution(text, text, draw, draw, (size, size))
 
 
@@ -136,5 +139,5 @@ def _of_file(text: str) -> Distribution:
     if not numbers.size or not np.isfinite(numbers).all():
         raise InputError(f"{text}: an array of finite numbers is needed")
     return _both(
-        text, f"numbers of {text}", lambda shape, rng: from_float64(OPERANDS, rng.choice(numbers, shape)), None
+        text, f"numbers of {text}", lambda shape, rng, fmt: from_float64(fmt, rng.choice(numbers, shape)), None
     )

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Self
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
+from mmaproof.designs.formats import Format
 from mmaproof.gemm.programs.schedule import FP32, Builder
 
 OPERANDS = FP32
@@ -81,6 +82,11 @@ class Algorithm(ABC):
         return {f.name: f.metadata["choice"] for f in fields(cls) if f.metadata}
 
     @property
+    def operand_format(self) -> Format:
+        """The format of a, b, c and d."""
+        return OPERANDS
+
+    @property
     def name(self) -> str:
         """Name, with the parameters that were changed."""
         if not self.changed:
@@ -130,6 +136,6 @@ class Algorithm(ABC):
     def lower(self, builder: Builder, unit: Design, ks: tuple[int, ...], c: int) -> int:
         """Append the operations that add the products of the elements ``ks`` of both operands to ``c``, with ``unit``.
 
-        ``c`` is the index of a number of fp32, and so is what is returned. Raises DesignError where N elements do
-        not fit.
+        ``c`` is the index of a number of ``operand_format``, and so is what is returned. Raises DesignError where
+        N elements do not fit.
         """

@@ -30,13 +30,14 @@
 * ``promoted``: operands are rounded once, and the sum of every ``interval`` elements of k is added to fp32 outside the
   unit (DeepSeek-V3 technical report, section 3.3.2: 128; DeepGEMM; CUTLASS's promotion interval of 4 instructions).
   Scales of blocks are not part of this: operands are as they are after scaling.
-* ``residues``: products modulo small numbers on an integer unit, see ``slice_gemm``. The source makes fp64 of it and
-  leaves the conversion of operands open; here fp32 operands are cut.
+* ``residues``: products modulo small numbers on an integer unit, see ``slice_gemm``. The source makes fp64 of it
+  (``operands=fp64``) and leaves the conversion of operands open; here they are cut.
 * ``slices-fp8``: the same on an FP8 unit: e4m3 holds integers of four bits and a sign. Both sources assume that a unit
   adds as fp32 does, to 24 bits. Hopper keeps 13 fraction bits, so that sums are exact up to K = 72 there
   (``gemm check slices``), and ``interval=64`` is needed.
 * ``slices``: fixed-point slices on an integer unit, see ``slice_gemm`` (Ootomo, Ozaki and Yokota, IJHPCA 2024, who make
-  fp64 of it; here fp32 operands are cut).
+  fp64 of it, ``operands=fp64``). ozIMMU uses one bit less of the first slice and adds the largest weights first
+  (``headroom=1,order=descending``).
 """
 
 from __future__ import annotations

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
-from typing import Generic
+from typing import Any, Generic
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.conversions import Conversion, OutOfRange, Rounding, Stochastic
 from mmaproof.designs.design import Design
-from mmaproof.designs.formats import Format
+from mmaproof.designs.formats import FORMATS, Format
 from mmaproof.designs.readings import NanCode, NegativeZero, Overflow
 from mmaproof.designs.steps import Guarantee
 from mmaproof.gemm.programs.numbers import Number, Span
@@ -24,9 +24,6 @@ from mmaproof.smt.semantics.integer_step import read_integer
 from mmaproof.smt.semantics.terms import Factors, Term
 from mmaproof.smt.semantics.unpack import normalised, unpack
 
-PRODUCTS = Span.of_format(FP32).times(Span.of_format(FP32))
-"""Where the bits of products of elements lie."""
-
 
 def fixed_point(
     algebra: Algebra[D, T], xs: Sequence[Number[D]], bits: int
@@ -35,8 +32,8 @@ def fixed_point(
 
     The top bit of the largest element is the top bit of its magnitude. Of a row of zeros the exponent is the smallest.
     """
-    values = [normalised(algebra, unpack(algebra, x.fmt, x.word)) for x in xs]
-    least = algebra.signed(FP32.e_min - FP32.fraction_bits)
+    values, of = [normalised(algebra, unpack(algebra, x.fmt, x.word)) for x in xs], xs[0].fmt
+    least = algebra.signed(of.e_min - of.fraction_bits)
     top = algebra.maximum([algebra.ite(v.zero, least, v.exponent) for v in values])
     words = []
     for v in values:
@@ -45,7 +42,7 @@ def fixed_point(
         magnitude = algebra.narrow_to_unsigned(align(algebra, term, top, Cut(bits - 1)), bits)
         words.append((v.negative, magnitude))
     exponent = algebra.extract(algebra.extend(top, EXPONENT.bits), EXPONENT.bits - 1, 0)
-    return words, Number(EXPONENT, exponent, Span(0, 9))
+    return words, Number(EXPONENT, exponent, Span(0, of.exponent_bits + 1))
 
 
 def residue(algebra: Algebra[D, T], x: Word[D], p: int) -> Word[D]:
@@ -130,12 +127,14 @@ def rules_of(fmt: Format, rounding: Rounding | Stochastic, out_of_range: OutOfRa
 class Cutting(Generic[D]):
     """The words of the elements ``ks`` of an operand: for each word, its numbers in that order.
 
-    ``exponent`` is that of the largest element, where the words are of fixed-point numbers.
+    ``exponent`` is that of the largest element, where the words are of fixed-point numbers. ``of`` is the format of the
+    elements.
     """
 
     ks: tuple[int, ...]
     words: Sequence[Sequence[Number[D]]]
     exponent: Number[D] | None = None
+    of: Format = FP32
 
     @cached_property
     def _place(self) -> dict[int, int]:
@@ -276,17 +275,23 @@ class Arithmetic(Generic[D, T]):
 
     def slices(self, cut: Slices, xs: Sequence[Number[D]]) -> Cutting[D]:
         """Return the slices of the elements of an operand, and the exponent of the largest of them."""
-        algebra, fmt, width = self.algebra, cut.fmt, cut.count * cut.bits
-        numbers, exponent = fixed_point(algebra, xs, width)
+        algebra, width = self.algebra, cut.count * cut.bits
+        numbers, exponent = fixed_point(algebra, xs, cut.width)
         slices: list[list[Number[D]]] = [[] for _ in range(cut.count)]
         for k, x, (negative, magnitude) in zip(cut.ks, xs, numbers, strict=True):
+            whole = algebra.extend(magnitude, width)
+            if cut.signed_first:
+                whole = algebra.extract(algebra.conditional_negate(negative, whole), width - 1, 0)
             for i, found in enumerate(slices):
-                high = width - 1 - i * cut.bits
-                part = algebra.extract(magnitude, high, high - cut.bits + 1)
-                signed = algebra.conditional_negate(negative, part)
-                found.append(self._slice(f"slice {i} of {cut.side}{k}", x, fmt, signed, Span(0, cut.bits)))
+                high, fmt = width - 1 - i * cut.bits, cut.fmt
+                part = algebra.extract(whole, high, high - cut.bits + 1)
+                if not cut.signed_first:
+                    part = algebra.conditional_negate(negative, part)
+                elif i:
+                    fmt = FORMATS[f"uint{cut.bits}"]
+                found.append(self._slice(f"slice {i} of {cut.side}{k}", x, fmt, part, Span(0, cut.bits)))
         self._noted(f"exponent of {cut.side}", (tuple(xs),), exponent)
-        return Cutting(cut.ks, slices, exponent)
+        return Cutting(cut.ks, slices, exponent, cut.of)
 
     def _slice(self, label: str, x: Number[D], fmt: Format, value: Word[D], span: Span) -> Number[D]:
         """Return a signed integer as a number of a format that has it."""
@@ -307,11 +312,11 @@ class Arithmetic(Generic[D, T]):
             for found, p in zip(residues, cut.moduli, strict=True):
                 number = Number(cut.fmt, centred(algebra, residue(algebra, signed, p), p), Span(0, 7))
                 found.append(self._noted(f"{cut.side}{k} modulo {p}", ((x,),), number))
-        return Cutting(cut.ks, residues, exponent)
+        return Cutting(cut.ks, residues, exponent, cut.of)
 
     def weigh(self, label: str, x: Number[D], a: Cutting[D], b: Cutting[D], places: int, fmt: Format) -> Number[D]:
         """Return ``x`` times ``2**places`` and the exponents of both operands, rounded to nearest in ``fmt``."""
-        exponent, span = self._weight(a, b, places), PRODUCTS.summed(len(a.ks))
+        exponent, span = self._weight(a, b, places), _products(a, b)
         if x.fmt.is_integer:
             word = self._rounded(self.algebra.twos_complement(x.word), exponent, fmt)
         else:
@@ -332,7 +337,7 @@ class Arithmetic(Generic[D, T]):
     ) -> Number[D]:
         """Return the sum with these residues times ``2**places`` and the exponents of both operands, rounded."""
         word = self._rounded(determined(self.algebra, xs, moduli), self._weight(a, b, places), fmt)
-        return self._noted(label, (), Number(fmt, word, PRODUCTS.summed(len(a.ks))))
+        return self._noted(label, (), Number(fmt, word, _products(a, b)))
 
     def _weight(self, a: Cutting[D], b: Cutting[D], places: int) -> Word[D]:
         exponents = (x.exponent for x in (a, b) if x.exponent is not None)
@@ -350,3 +355,8 @@ class Arithmetic(Generic[D, T]):
         if self._record:
             self.steps.append(Step(label, operands, result, unit))
         return result
+
+
+def _products(a: Cutting[Any], b: Cutting[Any]) -> Span:
+    """Return where the bits of sums of products of elements lie."""
+    return Span.of_format(a.of).times(Span.of_format(b.of)).summed(len(a.ks))

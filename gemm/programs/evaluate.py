@@ -431,22 +431,22 @@ class _Rows(_Run):
 
 
 def words_of(operation: Cut, elements: Patterns, axis: int) -> CutArrays:
-    """Return the words of elements of fp32, which lie along an axis. Those of a split depend on their element alone.
+    """Return the words of elements, which lie along an axis. Those of a split depend on their element alone.
 
     The exponent that words have in common, patterns of ``EXPONENT``, has the shape without that axis.
     """
     arithmetic: Arithmetic[Any, Any] = Arithmetic(ARRAYS)
-    zero, dtype = arithmetic.zero(_FP32), pattern_dtype(operation.fmt)
+    zero, dtype = arithmetic.zero(operation.of), pattern_dtype(operation.fmt)
     if isinstance(operation, Split):
         one, flat = replace(operation, ks=(0,)), np.ravel(elements)
         words = [np.empty(flat.shape, dtype) for _ in range(operation.count)]
         for first in range(0, len(flat), CHUNK_ROWS):
             rows = slice(first, first + CHUNK_ROWS)
-            numbers = _numbers(_FP32, flat[np.newaxis, rows])
+            numbers = _numbers(operation.of, flat[np.newaxis, rows])
             for made, (x,) in zip(words, cut(arithmetic, one, Elements(numbers, numbers, zero)).words, strict=True):
                 made[rows] = x.word.data
         return CutArrays(operation.ks, [x.reshape(elements.shape) for x in words], None)
-    row = _numbers(_FP32, np.moveaxis(elements, axis, 0))
+    row = _numbers(operation.of, np.moveaxis(elements, axis, 0))
     found = cut(arithmetic, replace(operation, ks=tuple(range(len(row)))), Elements(row, row, zero))
     shape = np.shape(row[0].word.data)
     words = [np.stack([np.broadcast_to(x.word.data, shape) for x in word], axis).astype(dtype) for word in found.words]

@@ -100,8 +100,8 @@ def weights_of_words(operation: Operation) -> tuple[Fraction, ...]:
     match operation:
         case Split(count=count, scale=scale):
             return tuple(Fraction(2) ** (-scale * i) for i in range(count))
-        case Slices(count=count, bits=bits):
-            return tuple(Fraction(2) ** (1 - (i + 1) * bits) for i in range(count))
+        case Slices(count=count):
+            return tuple(Fraction(2) ** operation.weight(i) for i in range(count))
         case _:
             return (Fraction(1),)
 

@@ -147,7 +147,7 @@ class Plan:
 
     unit: Design
     algorithm: Algorithm | None = None
-    """an error-corrected algorithm that splits fp32 operands; None: operands are the unit's"""
+    """an error-corrected algorithm that splits fp32 or fp64 operands; None: operands are the unit's"""
     tile: int | None = None
     """K of a tile: a multiple of the instruction's K; None: that K itself"""
     order: KOrder = CONSECUTIVE
@@ -221,7 +221,9 @@ class Plan:
     @property
     def operand_formats(self) -> tuple[Format, Format]:
         """The formats of a and b."""
-        return (FP32, FP32) if self.algorithm else (self.unit.a_format, self.unit.b_format)
+        if self.algorithm is not None:
+            return self.algorithm.operand_format, self.algorithm.operand_format
+        return self.unit.a_format, self.unit.b_format
 
     @property
     def k_tile(self) -> int:
@@ -236,7 +238,7 @@ class Plan:
     def _formats_of_sum(self, level: int) -> tuple[Format, Format]:
         """Return the format of what a sum of this level starts from, and that of the sum."""
         if level < 0:
-            return (FP32, FP32) if self.algorithm else (self.unit.c_format, self.unit.d_format)
+            return self.operand_formats if self.algorithm else (self.unit.c_format, self.unit.d_format)
         found = self.levels[level]
         if isinstance(found, Rescale):
             return self._formats_of_sum(level - 1)
@@ -475,7 +477,7 @@ class _Maker:
             for at in range(0, len(ks), block)
         ):
             raise DesignError(f"a part does not consist of whole blocks of {block} elements, which share a scale")
-        fmt = FP32 if algorithm else unit.c_format
+        fmt = algorithm.operand_format if algorithm else unit.c_format
         c = builder.add(Zero(fmt)) if start is None else builder.convert(start, fmt)
         if algorithm is not None:
             return algorithm.lower(builder, unit.configured(len(ks)), ks, c)

@@ -54,12 +54,19 @@ class Split:
     residual_rounding: Rounding
     scale: int
 
+    @property
+    def of(self) -> Format:
+        """The format of the elements."""
+        return FP32
+
 
 @dataclass(frozen=True, slots=True)
 class Slices:
     """Words of the elements ``ks`` of an operand: ``count`` integers of ``bits`` bits with a sign, numbers of ``fmt``.
 
     They are cut from fixed-point numbers below the exponent of the largest of these elements, which comes with them.
+    ``spare`` top bits of the first word hold no bit of the magnitude. With ``signed_first`` the words are those of the
+    number in two's complement: the first has the sign, and the others are integers without one, of as many bits.
     """
 
     side: str
@@ -67,6 +74,19 @@ class Slices:
     fmt: Format
     count: int
     bits: int
+    of: Format = FP32
+    """the format of the elements"""
+    spare: int = 0
+    signed_first: bool = False
+
+    @property
+    def width(self) -> int:
+        """Bits of a magnitude."""
+        return self.count * self.bits - self.spare
+
+    def weight(self, word: int) -> int:
+        """Return the power of two that a word counts, above the exponent of the largest element."""
+        return 1 + self.spare - (word + 1) * self.bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +101,8 @@ class Residues:
     fmt: Format
     moduli: tuple[int, ...]
     bits: int
+    of: Format = FP32
+    """the format of the elements"""
 
 
 Cut = Split | Slices | Residues
@@ -335,8 +357,9 @@ def _described_cut(operation: Cut) -> str:
             roundings = f"{first}" if count == 1 else f"{first}, residuals {others}"
             scaled = f", residuals times 2^{scale}" if scale else ""
             text = f"words 0..{count - 1} of {side} ({fmt.name}, {roundings}{scaled}; {ks})"
-        case Slices(side=side, count=count, bits=bits):
-            text = f"slices 0..{count - 1} of {side} ({fmt.name}, {bits} bits each; {ks})"
+        case Slices(side=side, count=count, bits=bits, signed_first=first):
+            sign = ", the others unsigned" if first else ""
+            text = f"slices 0..{count - 1} of {side} ({fmt.name}{sign}, {bits} bits each; {ks})"
         case Residues(side=side, moduli=moduli, bits=bits):
             by = ", ".join(map(str, moduli))
             text = f"residues of {side} modulo {by} ({fmt.name}, of {bits} bits; {ks})"

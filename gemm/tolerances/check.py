@@ -17,7 +17,7 @@ from mmaproof.gemm.answers.verdict import AlgorithmVerdict, Asked
 from mmaproof.gemm.programs.algorithm import Algorithm
 from mmaproof.gemm.programs.named import find_gemm
 from mmaproof.gemm.programs.plan import JoinsC, Plan
-from mmaproof.gemm.programs.slice_gemm import SliceGemm
+from mmaproof.gemm.programs.slice_gemm import Sign, SliceGemm, Wide
 from mmaproof.gemm.programs.split_gemm import SplitGemm
 from mmaproof.gemm.tolerances.overflow import check_overflow
 from mmaproof.properties.preconditions import Conditions, Precondition, preconditions_of
@@ -120,7 +120,7 @@ def _answer(
             return check_split(algorithm, plan.unit, where, asked)
         case "dropped", SplitGemm() as algorithm:
             return check_dropped(algorithm, plan.unit, where, below, asked)
-        case "slices", SliceGemm() as algorithm if plan.is_algorithm:
+        case "slices", SliceGemm(operands=Wide.FP32, sign=Sign.EACH) as algorithm if plan.is_algorithm:
             return check_slices(algorithm, plan.unit, asked)
         case "exact-operands", SplitGemm() as algorithm if plan.is_algorithm:
             return check_exact_operands(plan, algorithm, k, asked)
@@ -129,6 +129,8 @@ def _answer(
 
 def _why_not(question: str, plan: Plan) -> str:
     """Return why a question has no meaning for a plan, and what to ask instead."""
+    if isinstance(plan.algorithm, SliceGemm) and question == "slices":
+        return f"slices of fp32 with a sign each are asked about: `mmaproof gemm check slices {plan.unit.name}`"
     if plan.is_algorithm:
         return f"it is about {'slices' if question == 'slices' else 'words of a floating-point format'}"
     if question == "slices":

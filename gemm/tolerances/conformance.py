@@ -341,9 +341,110 @@ def ime(subject: Plan | MatrixTarget, product: Product, accumulator: Format) -> 
     return Conformance("ime", IME, subject.name, product, accumulator, tuple(map(checked, COLUMNS)))
 
 
+STABLEHLO = (
+    "StableHLO, DotAlgorithm without allow_imprecise_accumulation: sums that are exact in the accumulator, in any order"
+)
+LARGEST_FIRST, LARGEST_LAST, CANCELLING, SMALL = "largest first", "largest last", "cancelling", "small integers"
+
+
+def stablehlo(subject: Plan | MatrixTarget, product: Product, accumulator: Format) -> Conformance:
+    """Return whether sums of integers are exact whose partial sums the accumulator holds in every order.
+
+    This follows from the type of the accumulator, whatever the order of k is, unless the accumulation may be imprecise.
+    What else a sum returns is left open. Raises InputError for a K that no such sum has, and for scales.
+    """
+    if product.scale is not None or (isinstance(subject, Plan) and subject.scale_format is not None):
+        raise InputError("DotAlgorithm has no scales of blocks: take a unit without scales, or conform mx")
+    room = min(f.bits - 2 if f.is_integer else f.precision for f in (accumulator, product.d))
+    if 2 * product.k > 1 << room:
+        raise InputError(
+            f"K = {product.k}: {accumulator.name} and {product.d.name} hold sums of up to {1 << room >> 1}"
+        )
+
+    def checked(name: str) -> Check:
+        x, y = _whole_operands(product, name, room)
+        a, b = (from_float64(f, v) for f, v in ((product.a, x), (product.b, y)))
+        differ = values_of(_multiplied(subject, product, a, b), product.d) != x @ y
+        row, column = divmod(int(differ.argmax()), product.n)
+        return Check(name, not differ.any(), None, None, None, int(differ.sum()), row, column)
+
+    checks = tuple(map(checked, (SMALL, LARGEST_FIRST, LARGEST_LAST, CANCELLING)))
+    return Conformance("stablehlo", STABLEHLO, subject.name, product, accumulator, checks)
+
+
+def _whole_operands(product: Product, name: str, room: int) -> tuple[Floats, Floats]:
+    """Return integers of the formats whose products add up to at most ``2**room`` in magnitude, in any order."""
+    rng, k = np.random.default_rng(0), product.k
+    most = 1 if name != SMALL else max(1, min(int(sqrt(2**room / k)), *map(_whole, (product.a, product.b))))
+    least = -most if product.a.signed and product.b.signed else 0
+    x, y = (rng.integers(least, most + 1, s).astype(np.float64) for s in ((product.m, k), (k, product.n)))
+    if name == SMALL:
+        return x, y
+    # powers of two that both formats have, whose product leaves room for all the ones
+    of_a, of_b = (min(_top(f), room) for f in (product.a, product.b))
+    total = min(of_a + of_b, room - (2 if name == CANCELLING else 1))
+    at = 0 if name != LARGEST_LAST else k - 1
+    for place, sign in ((at, 1), (k - 1, -1))[: 2 if name == CANCELLING and k > 1 and least < 0 else 1]:
+        x[:, place], y[place] = sign * 2.0 ** min(of_a, total), 2.0 ** (total - min(of_a, total))
+    return x, y
+
+
+def _whole(fmt: Format) -> int:
+    """Return the largest N for which a format has all integers up to N."""
+    return fmt.max_finite if fmt.is_integer else min(1 << fmt.precision, int(fmt.largest))
+
+
+def _top(fmt: Format) -> int:
+    """Return the largest power of two that a format has."""
+    return fmt.max_finite.bit_length() - 1 if fmt.is_integer else fmt.e_max
+
+
+MX = "OCP MX 1.0, sections 5 and 6: what NaNs among scales and elements give; the precision of sums is left open"
+MX_ELEMENTS = ("e5m2", "e4m3", "e3m2", "e2m3", "e2m1", "int8")
+
+
+def mx(subject: Plan | MatrixTarget, product: Product, accumulator: Format) -> Conformance:
+    """Return whether a NaN scale makes its block NaN, and a NaN element its product, and nothing else is a NaN.
+
+    Raises InputError for kernels, which are asked without scales, and for formats that are none of MX.
+    """
+    if not isinstance(subject, Plan) or subject.scale_format is None:
+        raise InputError("MX is about scales of blocks: a plan whose unit has them is needed")
+    scale, block = subject.scale_format, subject.block
+    if scale.name != "e8m0" or block != 32 or not {product.a.name, product.b.name} <= set(MX_ELEMENTS):
+        raise InputError(
+            f"{product.a.name} and {product.b.name} with {scale.name} for {block} elements are not formats of MX: "
+            f"{', '.join(MX_ELEMENTS)} with e8m0 for 32 elements are"
+        )
+    rng, blocks = np.random.default_rng(0), subject.blocks(product.k)
+    sides = [rng.integers(-1, 2, s).astype(np.float64) for s in ((product.m, product.k), (product.k, product.n))]
+    elements = [from_float64(f, x) for f, x in zip((product.a, product.b), sides, strict=True)]
+
+    def checked(name: str) -> Check:
+        a, b = (x.copy() for x in elements)
+        scales = [np.full(s, scale.encode(1), np.uint8) for s in ((product.m, blocks), (blocks, product.n))]
+        nan = np.zeros((product.m, product.n), dtype=bool)
+        if name == "NaN scales":
+            scales[0][0, 0] = scales[1][-1, -1] = scale.quiet_nan or 0xFF
+            nan[0], nan[:, -1] = True, True
+        elif name == "NaN elements":
+            if product.a.quiet_nan is not None:
+                a[0, -1], nan[0] = product.a.quiet_nan, True
+            if product.b.quiet_nan is not None:
+                b[0, -1], nan[:, -1] = product.b.quiet_nan, True
+        differ = np.isnan(values_of(multiply_plan(subject, a, b, None, *scales), product.d)) != nan
+        row, column = divmod(int(differ.argmax()), product.n)
+        return Check(name, not differ.any(), None, None, None, int(differ.sum()), row, column)
+
+    checks = tuple(map(checked, ("no NaN", "NaN scales", "NaN elements")))
+    return Conformance("mx", MX, subject.name, product, accumulator, checks)
+
+
 STANDARDS: Mapping[str, Callable[[Plan | MatrixTarget, Product, Format], Conformance]] = {
     "tosa": tosa,
     "p3109": p3109,
     "ime": ime,
+    "stablehlo": stablehlo,
+    "mx": mx,
 }
 """The standards with checks of numbers."""

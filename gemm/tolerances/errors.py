@@ -23,7 +23,7 @@ import numpy.typing as npt
 from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError, InputError
-from mmaproof.designs.formats import Format
+from mmaproof.designs.formats import FORMATS, Format
 from mmaproof.designs.operands import Patterns, pattern_dtype
 from mmaproof.explain.values import ulp
 from mmaproof.gemm.answers.matrices import Distribution, find_distribution
@@ -50,6 +50,9 @@ from mmaproof.verification.compare import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+FP64 = FORMATS["fp64"]
 
 
 class Reference(StrEnum):
@@ -150,16 +153,19 @@ def measure(
 ) -> Iterator[Point]:
     """Yield the errors of each plan on the same random matrices, at most ``rows`` x ``columns`` elements of each.
 
-    The matrices are of fp32 and depend only on seed, N and the distribution; c is 0. A plan gets them rounded to its
-    formats. ``reference`` is as ``reference_for`` has it. ``bound_of`` bounds the results of what a plan gets, and
-    ``above`` is what the magnitude of a reference must exceed to be divided by. Raises DesignError if a plan cannot be
-    computed for K = ``n`` or has factors that are operands, and for integers, and NoBoundError for a reference that has
-    no meaning.
+    The matrices are of fp32, or of fp64 where a plan takes that, and depend only on seed, N and the distribution; c is
+    0. A plan gets them rounded to its formats. ``reference`` is as ``reference_for`` has it. ``bound_of`` bounds the
+    results of what a plan gets, and ``above`` is what the magnitude of a reference must exceed to be divided by. Raises
+    DesignError if a plan cannot be computed for K = ``n`` or has factors that are operands, and for integers, and
+    NoBoundError for a reference that has no meaning.
     """
     if in_fp32 is None:
         reference, in_fp32 = reference_for(plans, reference), any(x.algorithm is not None for x in plans)
     rows, columns = min(rows, n), min(columns, n)
-    a, b = distribution.draw(rows, n, columns, np.random.default_rng([seed, n]))
+    drawn = FP64 if any(f is FP64 for x in plans for f in x.operand_formats) else OPERANDS
+    if drawn is FP64 and reference is Reference.FP32:
+        raise InputError("plans that take fp64 are compared with the exact product: an fp32 GEMM takes fp32")
+    a, b = distribution.draw(rows, n, columns, np.random.default_rng([seed, n]), drawn)
     product_in_fp32 = _in_fp32(a, b) if reference is Reference.FP32 else None
     for plan in plans:
         if any(f.is_integer for f in plan.formats):
@@ -167,7 +173,7 @@ def measure(
         if plan.has_factors:
             raise DesignError(f"{plan.name}: its factors are operands, and none are drawn: state constants")
         weights = weights_of(plan.schedule(n))
-        x, y = (rounded(f, p) for f, p in zip(plan.formats, (a, b), strict=False))
+        x, y = (rounded(f, p, drawn) for f, p in zip(plan.formats, (a, b), strict=False))
         d = multiply_plan(plan, x, y, None, *ones(plan, rows, n, columns))
         given = [Scaled.of_patterns(f, p) for f, p in zip(plan.formats, (x, y), strict=False)]
         sizes = [
@@ -175,12 +181,13 @@ def measure(
         ]
         target = product_in_fp32
         if reference is Reference.EXACT:
-            given = [Scaled.of_patterns(OPERANDS, p) for p in (a, b)]
+            given = [Scaled.of_patterns(drawn, p) for p in (a, b)]
         elif plan.algorithm is not None and reference is Reference.ROUNDED:
-            given = [_first_words(plan, side, p) for side, p in (("a", a), ("b", b))]
+            given = [_first_words(plan, side, p) for side, p in (("a", x), ("b", y))]
         if target is None:
             target = _weighted(given[0], weights, n).dot(given[1])
-        bound = None if bound_of is None else bound_of(plan, *((a, b) if in_fp32 else (x, y)))
+        of_fp32 = in_fp32 and drawn is OPERANDS
+        bound = None if bound_of is None else bound_of(plan, *((a, b) if of_fp32 else (x, y)))
         yield point(plan, n, d, target, sizes[0] @ sizes[1], bound, above)
 
 
@@ -242,9 +249,9 @@ def ones(plan: Plan, rows: int, k: int, columns: int) -> tuple[Patterns | None, 
     return of_a, of_b
 
 
-def rounded(fmt: Format, patterns: Patterns) -> Patterns:
-    """Return fp32 patterns rounded to a format, to nearest."""
-    word = Arithmetic(ARRAYS).convert("", _numbers(OPERANDS, patterns), fmt, Rounding.RNE).word
+def rounded(fmt: Format, patterns: Patterns, of: Format = OPERANDS) -> Patterns:
+    """Return patterns of fp32, or of another format, rounded to a format, to nearest."""
+    word = Arithmetic(ARRAYS).convert("", _numbers(of, patterns), fmt, Rounding.RNE).word
     return np.asarray(word.data).astype(pattern_dtype(fmt))
 
 
@@ -519,6 +526,8 @@ class ErrorTask:
             if not proof.proved:
                 return Bound(None, None, f"nothing is proved: {proof.reason}")
             if self.in_fp32:
+                if FP64 in plan.operand_formats:
+                    return Bound(None, None, f"{plan.label} takes fp64, of whose sizes no bound is composed")
                 largest = (Fraction(float(np.abs(x.view(np.float32)).max())) for x in (a, b))
                 return bound_of_sizes(plan, self.n, Sizes(*(drawn.sizes or largest)), self.reference)
             found = bound_of_results(Tolerance(plan, self.n), a, b)

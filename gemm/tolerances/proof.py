@@ -15,6 +15,7 @@ from mmaproof.designs.files import cache_folder
 from mmaproof.designs.formats import Format
 from mmaproof.gemm.programs.schedule import Schedule
 from mmaproof.gemm.tolerances.walk import outside, units
+from mmaproof.gemm.tolerances.words import why_no_words
 from mmaproof.properties.property import LemmaVerdict
 from mmaproof.properties.step_loss import lemmas_of_loss, lemmas_of_operation, why_no_loss
 from mmaproof.smt.proving.decide import decide
@@ -74,8 +75,11 @@ def prove_operation(
 def prove_schedule(schedule: Schedule, solving: Solving | None = None, limits: Limits = LIMITS) -> LossProof:
     """Decide everything that the bound of a schedule rests on: the steps of its units and the operations outside.
 
-    What is not proved ends it: nothing more is asked then.
+    What is not proved ends it: nothing more is asked then, and nothing at all of words that have no bound.
     """
+    reasons = filter(None, map(why_no_words, schedule.operations))
+    if (reason := next(reasons, None)) is not None:
+        return LossProof(False, reason)
     proofs: list[LossProof] = []
     questions = list(_questions(schedule))
     if len(questions) == 1:

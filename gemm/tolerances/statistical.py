@@ -20,6 +20,7 @@ from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
 from mmaproof.gemm.answers.matrices import find_distribution
 from mmaproof.gemm.programs import Plan
+from mmaproof.gemm.programs.algorithm import OPERANDS
 from mmaproof.gemm.programs.evaluate import rows
 from mmaproof.gemm.tolerances.magnitudes import Floats
 from mmaproof.verification.distributions import from_float64
@@ -158,7 +159,7 @@ def draw_operand(
     """Return random patterns of ``a`` or ``b``, and their format. InputError for an unknown distribution."""
     drawn = find_distribution(distribution)
     fmt, draw = (plan.formats[0], drawn.of_a) if side == "a" else (plan.formats[1], drawn.of_b)
-    return from_float64(fmt, draw(shape, rng).view(np.float32).astype(np.float64)), fmt
+    return from_float64(fmt, draw(shape, rng, OPERANDS).view(np.float32).astype(np.float64)), fmt
 
 
 def _errors(plan: Plan, batch: OperandBatch) -> tuple[Floats, Floats]:

@@ -23,7 +23,7 @@ from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import pattern_dtype
 from mmaproof.gemm.programs.evaluate import places, words_of
 from mmaproof.gemm.programs.linear import weights_of_words
-from mmaproof.gemm.programs.schedule import FP32, Cut, Residues, Slices, Split
+from mmaproof.gemm.programs.schedule import FP32, Cut, Operation, Residues, Slices, Split
 from mmaproof.gemm.tolerances.given import Box, Side
 from mmaproof.gemm.tolerances.magnitudes import Floats, rounded_up
 
@@ -82,9 +82,10 @@ class CutSide:
 
 
 def cut_side(side: Side, operation: Cut) -> CutSide:
-    """Return the words of an operand. Raises NoBoundError for residues."""
-    if isinstance(operation, Residues):
-        raise NoBoundError("it computes with residues, of which no bound is composed")
+    """Return the words of an operand. Raises NoBoundError for residues, and for slices of fp64."""
+    reason = why_no_words(operation)
+    if reason is not None or isinstance(operation, Residues):
+        raise NoBoundError(reason or "residues")
     if side.box is not None:
         return _cut_box(side, operation)
     elements = side.selected(places(operation.ks))
@@ -99,6 +100,17 @@ def cut_side(side: Side, operation: Cut) -> CutSide:
         left = np.abs(values - (total if powers is None else total * powers)) * (1 + 2.0**-40)
         left = left + np.abs(values) * 2.0**-50
     return CutSide(operation.ks, words, weights, np.where(np.isfinite(left), left, 0.0), powers)
+
+
+def why_no_words(operation: Operation) -> str | None:
+    """Return why the words that an operation cuts have no bound; None where they have one, and for other operations."""
+    match operation:
+        case Residues():
+            return "it computes with residues, of which no bound is composed"
+        case Slices(of=of, spare=spare) if of is not FP32 or spare:
+            return "it cuts fp64 operands, or has spare bits in a slice: of these no bound is composed"
+        case _:
+            return None
 
 
 def _cut_box(side: Side, operation: Split | Slices) -> CutSide:

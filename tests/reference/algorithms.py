@@ -12,6 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
+from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.gemm.programs.algorithm import Algorithm
@@ -199,30 +200,40 @@ def split_gemm(p: Mapping[str, str], unit: Design, a: Sequence[int], b: Sequence
     return add(d, c) if p["c"] == "last" else d
 
 
-def slices_of(xs: Sequence[int], slices: int, bits: int) -> tuple[list[list[int]], int]:
-    """For each slice, that of the largest weight first, its integers; and the power of two that all lie below."""
-    numbers = [value(x, "fp32") for x in xs]
+def slices_of(
+    xs: Sequence[int], format: str, slices: int, bits: int, headroom: int = 0, sign: str = "each"
+) -> tuple[list[list[int]], int]:
+    """For each slice, that of the largest weight first, its integers; and the power of two that all lie below.
+
+    With ``sign`` ``first`` they are those of two's complement, and the sign takes a bit of the first.
+    """
+    numbers = [value(x, format) for x in xs]
     largest = max(abs(x) for x in numbers)
-    top = floor_log2(largest) + 1 if largest else 0
+    top = (floor_log2(largest) + 1 if largest else 0) + headroom + (sign == "first")
     found = []
     for i in range(slices):
         of_weight = []
         for x in numbers:
             cut = math.floor(abs(x) / power(top - bits * slices))
-            piece = (cut >> bits * (slices - 1 - i)) % (1 << bits)
-            of_weight.append(-piece if x < 0 else piece)
+            if sign == "first":
+                piece = (-cut if x < 0 else cut) >> bits * (slices - 1 - i)
+                of_weight.append(piece % (1 << bits) if i else piece)
+            else:
+                piece = (cut >> bits * (slices - 1 - i)) % (1 << bits)
+                of_weight.append(-piece if x < 0 else piece)
         found.append(of_weight)
     return found, top
 
 
 def slice_gemm(p: Mapping[str, str], unit: Design, a: Sequence[int], b: Sequence[int], c: int) -> int:
     """Operands must be finite."""
-    slices, bits, outside = int(p["slices"]), int(p["bits"]), p["outside"]
-    slices_a, top_a = slices_of(a, slices, bits)
-    slices_b, top_b = slices_of(b, slices, bits)
+    slices, bits, outside, operands = int(p["slices"]), int(p["bits"]), p["outside"], p["operands"]
+    how = operands, slices, bits, int(p["headroom"]), p["sign"]
+    (slices_a, top_a), (slices_b, top_b) = slices_of(a, *how), slices_of(b, *how)
     indices = range(slices)
     pairs = [(i, j) for i in indices for j in indices if p["kept"] == "all" or i + j < slices]
-    pairs.sort(key=lambda ij: (-sum(ij), ij))
+    towards = 1 if p["order"] == "descending" else -1
+    pairs.sort(key=lambda ij: (towards * sum(ij), ij))
 
     def pattern(x: int, fmt: str) -> int:
         return x % 256 if fmt == "int8" else pattern_of(Fraction(abs(x)), x < 0, fmt)
@@ -232,7 +243,12 @@ def slice_gemm(p: Mapping[str, str], unit: Design, a: Sequence[int], b: Sequence
         x, y = ([pattern(n, unit.a_format.name) for n in words[ks]] for words in (slices_a[i], slices_b[j]))
         if unit.d_format.name == "int32":
             assert abs(start) + len(a) * (2**bits - 1) ** 2 <= INT32_MAX
-            found = reference_result(unit, Operands(tuple(x), tuple(y), int(start) % 2**32))
+            if p["sign"] == "first":  # slices but the first are unsigned
+                kinds = [".u8" if n else ".s8" for n in (i, j)]
+                unit_of_pair = find_design(unit.name.replace(".s8.s8", "".join(kinds)))
+            else:
+                unit_of_pair = unit
+            found = reference_result(unit_of_pair, Operands(tuple(x), tuple(y), int(start) % 2**32))
             return Fraction(decode_integer(found, "int32"))
         c = rounded(start, False, "fp32", "rz")
         assert value(c, "fp32") == start
@@ -244,7 +260,7 @@ def slice_gemm(p: Mapping[str, str], unit: Design, a: Sequence[int], b: Sequence
         if p["sums"] == "product":
             sums += [(i + j, integer_sum(i, j, Fraction(0), ks)) for i, j in pairs]
             continue
-        for weight in sorted({i + j for i, j in pairs}, reverse=True):
+        for weight in sorted({i + j for i, j in pairs}, key=lambda w: towards * w):
             total = Fraction(0)
             for i, j in pairs:
                 if i + j == weight:
@@ -255,22 +271,23 @@ def slice_gemm(p: Mapping[str, str], unit: Design, a: Sequence[int], b: Sequence
     for weight, integer in sums:
         exact = integer * power(top_a + top_b - bits * (weight + 2))
         d = add(d, rounded(exact, False, outside, "rne"), outside)
-    d = add(d, convert(c, "fp32", outside), outside)
-    return convert(d, outside, "fp32")
+    d = add(d, convert(c, operands, outside), outside)
+    return convert(d, outside, operands)
 
 
 def modular_gemm(p: Mapping[str, str], unit: Design, a: Sequence[int], b: Sequence[int], c: int) -> int:
     """Operands must be finite. The residues determine the sum, so the sum of the cut products is all there is."""
-    bits, outside = int(p["bits"]), p["outside"]
-    cut_a, top_a = slices_of(a, 1, bits)
-    cut_b, top_b = slices_of(b, 1, bits)
+    bits, outside, operands = int(p["bits"]), p["outside"], p["operands"]
+    cut_a, top_a = slices_of(a, operands, 1, bits)
+    cut_b, top_b = slices_of(b, operands, 1, bits)
     exact = sum(x * y for x, y in zip(cut_a[0], cut_b[0], strict=True)) * power(top_a + top_b - 2 * bits)
-    return convert(add(rounded(exact, False, outside, "rne"), convert(c, "fp32", outside), outside), outside, "fp32")
+    d = add(rounded(exact, False, outside, "rne"), convert(c, operands, outside), outside)
+    return convert(d, outside, operands)
 
 
 def reference_algorithm(algorithm: Algorithm, unit: Design, operands: Operands) -> int:
-    """The fp32 pattern of d, every NaN being 7fffffff."""
+    """The pattern of d, every NaN of fp32 being 7fffffff."""
     runs = {"slices": slice_gemm, "slices-fp8": slice_gemm, "residues": modular_gemm}
     run = runs.get(algorithm.base_name, split_gemm)
     d = run(algorithm.parameters(), unit, operands.a, operands.b, operands.c)
-    return NAN if is_nan(d) else d
+    return NAN if is_nan(d, algorithm.operand_format.name) else d

@@ -54,6 +54,14 @@ def random_arrays(kind: str, shape: tuple[int, int, int], seed: int) -> tuple[Pa
     return a, b, c
 
 
+def widened(patterns: Patterns32, seed: int) -> npt.NDArray[np.uint64]:
+    """Patterns of fp64 next to finite numbers of fp32: three in four have random bits where fp32 has none."""
+    rng = np.random.default_rng(seed)
+    wide = patterns.view(np.float32).astype(np.float64).view(np.uint64)
+    low = rng.integers(0, 1 << 29, wide.shape, dtype=np.uint64)
+    return np.where((rng.random(wide.shape) < 0.75) & (wide << np.uint64(1) != 0), wide | low, wide)
+
+
 def element(a: Patterns32, b: Patterns32, c: Patterns32, i: int, j: int) -> Operands:
     """The operands of one element of D."""
     return Operands(tuple(a[i].tolist()), tuple(b[:, j].tolist()), int(c[i, j]))

@@ -1,11 +1,13 @@
 """Every algorithm on integers and on arrays against the reference in exact rationals, which shares no code with it."""
 
 from enum import StrEnum
+from typing import Any
 
+import numpy.typing as npt
 import pytest
 from pysmt.shortcuts import BV
 from reference.algorithms import NAN, is_nan, reference_algorithm
-from support.fp32_operands import FINITE, KINDS, element, random_arrays, random_operands
+from support.fp32_operands import FINITE, KINDS, element, random_arrays, random_operands, widened
 from support.native import needs_native
 
 from mmaproof.designs.catalogue import find_design
@@ -73,6 +75,12 @@ UNITS = {
     "residues": (INT8, CDNA3_INT8),
     "residues@moduli=3,bits=7,outside=fp32": (INT8,),
     "residues@moduli=16,bits=53": (INT8,),
+    "residues@operands=fp64,moduli=20,bits=53": (INT8,),
+    "slices@operands=fp64,slices=9": (INT8, CDNA3_INT8),
+    "slices@operands=fp64,slices=9,headroom=1,order=descending": (INT8,),
+    "slices@operands=fp64,slices=7,bits=8,sign=first": (INT8,),
+    "slices@slices=3,bits=8,sign=first,headroom=2,sums=weight,outside=fp32": (INT8,),
+    "slices@operands=fp64,slices=13,outside=fp32,kept=all": (INT8,),
     "slices-fp8@slices=3,interval=32,sums=weight": (E4M3,),
     "slices-fp8@bits=11,slices=2,kept=all": (VOLTA,),
 }
@@ -84,19 +92,26 @@ def kinds_for(algorithm: Algorithm, unit: Design) -> tuple[str, ...]:
     return FINITE if algorithm.finite_only or unit.a_format.quiet_nan is None else KINDS
 
 
+def operand_arrays(algorithm: Algorithm, kind: str, shape: tuple[int, int, int], seed: int) -> list[npt.NDArray[Any]]:
+    """Operands in the format that the algorithm takes."""
+    given = random_arrays(kind, shape, seed)
+    return [widened(x, seed + i) if algorithm.operand_format.bits == 64 else x for i, x in enumerate(given)]
+
+
 def differences(algorithm: Algorithm, unit: Design, kinds: tuple[str, ...], seeds: range) -> list[str]:
     """Operands on which integers, arrays and reference do not all return the same."""
     found = []
     for n, kind in enumerate(kinds):
         for seed in seeds:
             k = (1, unit.k, max(unit.k - 1, 1), 2 * unit.k, 3 * unit.k)[(n + seed) % 5]
-            a, b, c = random_arrays(kind, (2, k, 2), seed)
+            a, b, c = operand_arrays(algorithm, kind, (2, k, 2), seed)
             d = multiply(algorithm, unit, a, b, c)
             for i in range(2):
                 operands = element(a, b, c, i, i)
                 on_integers = trace(Plan(unit, algorithm), operands).d
                 expected = reference_algorithm(algorithm, unit, operands)
-                if d[i, i] != on_integers or (NAN if is_nan(on_integers) else on_integers) != expected:
+                nan = is_nan(on_integers, algorithm.operand_format.name)
+                if d[i, i] != on_integers or (NAN if nan else on_integers) != expected:
                     found.append(f"{kind} k={k} {operands}: {d[i, i]:#x} {on_integers:#x} {expected:#x}")
     return found
 
@@ -143,7 +158,7 @@ FIRST_OF_UNIT = {u.name: n for n, (_, u) in reversed([*enumerate(CASES)])}.value
 def test_units_in_native_code_return_the_same(monkeypatch, case):
     algorithm, unit = CASES[case]
     for kind in kinds_for(algorithm, unit)[case % 2 :: 2]:
-        operands = random_arrays(kind, (9, 2 * unit.k, 20), case)
+        operands = operand_arrays(algorithm, kind, (9, 2 * unit.k, 20), case)
         monkeypatch.setenv("MMAPROOF_BACKEND", "arrays")
         expected = multiply(algorithm, unit, *operands)
         monkeypatch.setenv("MMAPROOF_BACKEND", "native")

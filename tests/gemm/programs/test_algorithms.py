@@ -72,7 +72,7 @@ def test_parameters_of_the_publications():
         ("plain@products=00.00", DesignError, r"products = '00.00' is not allowed: pairs ij"),
         ("plain@products=04", DesignError, r"products = '04' is not allowed"),
         ("plain@products=0", DesignError, r"products = '0' is not allowed"),
-        ("slices@slices=0", DesignError, r"slices = '0' is not allowed: an integer 1..9"),
+        ("slices@slices=0", DesignError, r"slices = '0' is not allowed: an integer 1..13"),
         ("slices@bits=13", DesignError, r"bits = '13' is not allowed: an integer 1..12"),
     ],
 )
@@ -98,6 +98,18 @@ def test_what_is_not_allowed_is_named(text, error, message):
         ("slices-fp8@outside=fp32,bits=8,slices=3", "cpu/vfmadd231pd", "sums are fp64, which is wider than fp32"),
         ("slices-fp8", "volta/f32.f16.f16.f16", "its c is fp16, and d is fp32"),
         ("residues", VOLTA.name, "fp16, and int8 is meant"),
+        (
+            "slices@bits=7,sign=first",
+            "turing/mma.m8n8k16.s32.s8.s8.s32",
+            "integers of bits = 7, and its operands are int8",
+        ),
+        (
+            "slices-fp8@bits=4,sign=first",
+            "hopper/wgmma.f32.e4m3.e4m3",
+            "integers of bits = 4, and its operands are e4m3",
+        ),
+        ("slices@bits=8,sign=first", "cdna3/v_mfma_i32_16x16x32_i8", "no such instruction for unsigned integers"),
+        ("slices@bits=2,headroom=2", "turing/mma.m8n8k16.s32.s8.s8.s32", "2 of the 2 bits of its first slice"),
         ("slices", "turing/mma.m8n8k16.s32.u8.u8.s32", "uint8, and signed integers are meant"),
         ("slices@bits=4", "turing/mma.m8n8k32.s32.s4.s4.s32", "a slice of 4 bits and a sign does not fit int4"),
         ("markidis@scale=11", VOLTA.name, r"scaled by 2\*\*11 cannot share an accumulator: accumulators=separate"),

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 from reference.algorithms import reference_algorithm
-from support.fp32_operands import random_operands
+from support.fp32_operands import element, random_arrays, random_operands, widened
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.conversions import Rounding
 from mmaproof.gemm.programs import Plan
 from mmaproof.gemm.programs.algorithm import Algorithm
-from mmaproof.gemm.programs.algorithms import ALGORITHMS
+from mmaproof.gemm.programs.algorithms import ALGORITHMS, find_algorithm
 from mmaproof.gemm.programs.evaluate import trace
 from mmaproof.gemm.programs.schedule import Builder, Call, Combine, Operation, Weigh, Zero
 from mmaproof.gemm.programs.split_gemm import SplitGemm
@@ -145,6 +145,36 @@ def test_a_mutant_is_told_apart(name, mutant):
         if trace(Plan(unit, mutated), operands).d not in (d, expected):
             return
     pytest.fail("no operands tell the mutant apart")
+
+
+@pytest.mark.parametrize("changes", [{"spare": 1}, {"spare": 3}, {"bits": 7}, {"count": 2}], ids=str)
+def test_a_mutant_of_slices_in_twos_complement_is_told_apart(changes):
+    algorithm, unit = (
+        find_algorithm("slices@operands=fp64,slices=3,bits=8,sign=first,headroom=1"),
+        find_design(UNITS["int8"]),
+    )
+    mutated = with_methods(algorithm, cut=lambda _, *asked: replace(algorithm.cut(*asked), **changes))
+    refused = 0
+    for seed in range(20):
+        given = (random_arrays("moderate", (1, unit.k, 1), seed)[i] for i in range(3))
+        operands = element(*(widened(x, seed) for x in given), 0, 0)
+        assert trace(Plan(unit, algorithm), operands).d == reference_algorithm(algorithm, unit, operands)
+        try:
+            refused += trace(Plan(unit, mutated), operands).d != reference_algorithm(algorithm, unit, operands)
+        except IndexError:  # a word that is not cut
+            refused += 1
+    assert refused
+
+
+@pytest.mark.parametrize("order", ["ascending", "descending"])
+def test_the_order_of_sums_outside_shows(order):
+    """In fp32 outside, small sums first and large sums first are different results."""
+    other = {"ascending": "descending", "descending": "ascending"}[order]
+    first, second = (find_algorithm(f"slices@slices=4,outside=fp32,order={x}") for x in (order, other))
+    unit = find_design(UNITS["int8"])
+    found = [random_operands("moderate", unit.k, seed) for seed in range(30)]
+    assert all(trace(Plan(unit, first), x).d == reference_algorithm(first, unit, x) for x in found)
+    assert any(trace(Plan(unit, second), x).d != reference_algorithm(first, unit, x) for x in found)
 
 
 def test_every_algorithm_has_mutants():

@@ -16,7 +16,19 @@ from mmaproof.designs.formats import find_format
 from mmaproof.designs.operands import pattern_dtype
 from mmaproof.gemm.programs import read_plan
 from mmaproof.gemm.tolerances import conformance
-from mmaproof.gemm.tolerances.conformance import BOUNDS, _operands, bounds, ime, p3109, set_data, tosa
+from mmaproof.gemm.tolerances.conformance import (
+    BOUNDS,
+    STANDARDS,
+    _operands,
+    _whole_operands,
+    bounds,
+    ime,
+    mx,
+    p3109,
+    set_data,
+    stablehlo,
+    tosa,
+)
 from mmaproof.hardware_replay.matrix_target import Product
 
 FP32 = find_format("fp32")
@@ -234,3 +246,69 @@ def test_units_of_the_draft_conform_to_it_and_others_do_not():
         ime(read_plan("cdna1/v_mfma_f32_32x32x4bf16"), product(7, "bf16"), FP32)
     with pytest.raises(InputError, match=r"the draft has no f32\.f16\.f16 with K = 8: f32\."):
         ime(read_plan("hopper/wgmma.f32.f16.f16"), product(8), FP32)
+
+
+def wrong(found):
+    return {x.name: x.wrong for x in found.checks}
+
+
+@pytest.mark.parametrize("name", ["small integers", "largest first", "largest last", "cancelling"])
+@pytest.mark.parametrize(("a", "k"), [("e4m3", 64), ("bf16", 300), ("fp16", 16), ("e2m1", 1024), ("int8", 32)])
+def test_sums_of_these_integers_are_exact_in_every_order(a, k, name):
+    """Partial sums of any of the products are numbers of 24 bits, and elements are numbers of their format."""
+    asked = product(k, a=a, d="int32" if a == "int8" else "fp32", m=4, n=4)
+    x, y = _whole_operands(asked, name, 24)
+    assert (np.abs(x) @ np.abs(y)).max() <= 2**24
+    for side, fmt in ((x, asked.a), (y, asked.b)):
+        assert (values_of(conformance.from_float64(fmt, side), fmt) == side).all()
+    if name != "small integers":
+        assert (np.abs(x[:, :, None] * y[None]).max(axis=1) > 1).all()
+
+
+def test_accumulators_of_the_stated_type_add_exactly():
+    good = read_plan("ampere/mma.m16n8k16.f32.f16.f16.f32")
+    assert stablehlo(good, product(64), FP32).conforms
+    narrow = stablehlo(read_plan("hopper/wgmma.f32.e4m3.e4m3"), product(64, a="e4m3"), FP32)
+    assert not narrow.conforms
+    assert wrong(narrow)["small integers"] == 0 < wrong(narrow)["largest first"]
+    assert stablehlo(read_plan("blackwell/tcgen05.mma.m64n8k32.f32.e4m3.e4m3"), product(64, a="e4m3"), FP32).conforms
+    integers = Product(8, 8, 64, *map(find_format, ("int8", "int8", "int32")))
+    assert stablehlo(read_plan("turing/mma.m8n8k16.s32.s8.s8.s32"), integers, find_format("int32")).conforms
+
+
+def test_a_kernel_that_loses_a_bit_does_not_conform():
+    assert stablehlo(Kernel(lambda x: x), product(64), FP32).conforms
+    off = stablehlo(Kernel(lambda x: np.trunc(x / 2) * 2), product(64), FP32)
+    assert all(wrong(off).values())
+
+
+def test_what_stablehlo_and_mx_cannot_be_asked_of():
+    scaled = read_plan("cublas/mxfp8 | out=fp32")
+    with pytest.raises(InputError, match="no scales of blocks"):
+        stablehlo(scaled, product(64, a="e4m3"), FP32)
+    with pytest.raises(InputError, match="fp16 and fp16 hold sums of up to 1024"):
+        stablehlo(read_plan("volta/f16.f16.f16.f16"), product(2048, d="fp16"), find_format("fp16"))
+    with pytest.raises(InputError, match="a plan whose unit has them"):
+        mx(read_plan("hopper/wgmma.f32.e4m3.e4m3"), product(64, a="e4m3"), FP32)
+    with pytest.raises(InputError, match="ue4m3 for 16 elements are not formats of MX"):
+        mx(read_plan("cublas/nvfp4 | out=fp32"), product(64, a="e2m1"), FP32)
+    assert set(STANDARDS) == {"tosa", "p3109", "ime", "stablehlo", "mx"}
+
+
+@pytest.mark.parametrize("scales", [True, False])
+def test_nans_of_mx(monkeypatch, scales):
+    """A unit conforms; one that reads the NaN scale, or the NaN element, as a number does not."""
+    plan, asked = read_plan("cublas/mxfp8 | out=fp32"), product(64, a="e4m3", m=4, n=4)
+    assert mx(plan, asked, FP32).conforms
+    multiply = conformance.multiply_plan
+
+    def broken(p, a, b, c, scale_a, scale_b):
+        if scales:
+            scale_a, scale_b = (np.where(x == 0xFF, 0x7F, x).astype(np.uint8) for x in (scale_a, scale_b))
+        else:
+            a, b = (np.where(x & 0x7F == 0x7F, 0, x).astype(np.uint8) for x in (a, b))
+        return multiply(p, a, b, c, scale_a, scale_b)
+
+    monkeypatch.setattr(conformance, "multiply_plan", broken)
+    found = mx(plan, asked, FP32)
+    assert {n for n, x in wrong(found).items() if x} == {"NaN scales" if scales else "NaN elements"}
