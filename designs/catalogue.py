@@ -138,8 +138,8 @@ class Catalogue:
         Raises DesignError with a list where several are meant.
         """
         place, rest = turned(name)
-        at = name.lower().find(place)
-        architecture = self.place(name[at : at + len(place)])  # as it was written: it is noted so once
+        start = name.lower().find(place)
+        architecture = self.place(name[start : start + len(place)])  # as it was written: it is noted so once
         if place and architecture is None:
             raise problem
         here = [x for x in self.designs.values() if architecture in (None, x.architecture)]

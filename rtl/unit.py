@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from mmaproof.designs.circuit import Bit, Bits, Cell, Circuit
 from mmaproof.designs.design import Design
@@ -97,7 +98,7 @@ class RtlUnit:
     def completed(self, operands: Operands) -> Operands:
         """Return operands of the design with the values of those that the unit does not have."""
         count = len(operands.a)
-        fixed = {name: value if name == "c" else (value,) * count for name, value in self.fixed.items()}
+        fixed: dict[str, Any] = {name: value if name == "c" else (value,) * count for name, value in self.fixed.items()}
         return replace(operands, **fixed)
 
     @property

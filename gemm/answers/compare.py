@@ -10,7 +10,7 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.explain.values import exact, ulp
-from mmaproof.gemm.programs.algorithm import Algorithm
+from mmaproof.gemm.programs.algorithm import OPERANDS, Algorithm
 from mmaproof.gemm.programs.arithmetic import Arithmetic
 from mmaproof.gemm.programs.named import find_gemm, find_programs
 from mmaproof.gemm.programs.normal_form import telling_k
