@@ -897,7 +897,8 @@ def require_form(kind, p, where):
             fits = is_of(p["largest"], p["significand"]) and is_of(p["bound"], p["kept"] - 1)
         case "rho":
             own = FORMATS.get(str(p["format"]), (0, -1, 1))
-            fits = is_of(p["largest"], p["total"] - 1) and p["fraction_bits"] <= own[1] and not own[2]
+            # of a result without fraction bits, the statement says no more than that it is below twice itself
+            fits = is_of(p["largest"], p["total"] - 1) and 0 < p["fraction_bits"] <= own[1] and not own[2]
         case "top":
             fits = type(p["most"]) is int and abs(p["most"]) < 1 << 12 and isinstance(p["free"], list)
             fits = fits and isinstance(p["limited"], list)
@@ -919,8 +920,8 @@ class Derivation:
         self._operands()
         require(isinstance(found.get("lemmas"), dict), "derivation.json: lemmas are an object", NotABundle)
         for name, lemma in found["lemmas"].items():
-            is_number = re.fullmatch("[0-9]{4,8}", name, re.ASCII)
-            require(is_number, f"{name[:20]!r} is not the number of a lemma", NotABundle)
+            numbered = re.fullmatch("[0-9]{4,8}", name, re.ASCII)
+            require(numbered, f"{name[:20]!r} is not the number of a lemma", NotABundle)
             self.lemmas[name] = self._lemma(bundle, name, lemma, outside)
         require(isinstance(found.get("numbers"), list), "derivation.json: numbers are a list", NotABundle)
         for entry in found["numbers"]:

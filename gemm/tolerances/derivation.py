@@ -139,6 +139,8 @@ def _why_not(design: Design) -> Iterator[str]:
         yield "its operands have scales"
     if not design.guarantees(Guarantee.FINITE_PRODUCTS):
         yield "a product may be an infinity"
+    if design.step.conversion.fraction_bits < 1:
+        yield "its results have no fraction bits"
     if design.step.conversion.via is not None:
         yield "it converts a sum twice"
     if odd := [x.name for x in design.formats if x.name not in NAMED]:

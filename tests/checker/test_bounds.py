@@ -362,6 +362,7 @@ ODD = {
     "a largest sum beyond its word": (lemma_of(RHO, largest=1 << 60), "what the words of a lemma cannot hold"),
     "a negative bound": (lemma_of(PRODUCT, bound=-1), "it states what the words of a lemma cannot hold"),
     "more fraction bits than a format has": (lemma_of(RHO, fraction_bits=9), "the words of a lemma cannot hold"),
+    "no fraction bits": (lemma_of(RHO, fraction_bits=0), "it states what the words of a lemma cannot hold"),
     "an unknown format": (lemma_of(RHO, format="fp9"), "it states what the words of a lemma cannot hold"),
     "a truth value for a width": (lemma_of(PRODUCT, significand=True), "a number of bits is from 1 to 512"),
     "a wide word": (lemma_of(PRODUCT, exponent=4096), "a number of bits is from 1 to 512"),
