@@ -114,7 +114,7 @@ class _Unrolling:
             name = f"initial {self._names.get(source, source)}"
         else:
             name = self._names.get(source, f"undriven {source}")
-            if not name.startswith(("x of", "$", "free ")):
+            if not name.startswith(("x of", "$", "free ", "steers: ")):
                 name = f"undriven {name}"
         self.unknown[f"{name} at age {age}" if name in self.unknown else name] = (new,)
 

@@ -31,7 +31,9 @@ def to_smtlib(query: Query, *, comments: Sequence[str] = ()) -> str:
     lines = [f"; {plain(line)}" for comment in comments for line in comment.splitlines()]
     lines += ["(set-logic QF_BV)", *asserted(query), "(check-sat)"]
     if query.symbols:
-        lines.append(f"(get-value ({' '.join(map(quoted, query.symbols))}))")
+        # a name in bars at the beginning of a list reads as an operator in bundles
+        names = sorted(map(quoted, query.symbols), key=lambda name: name.startswith("|"))
+        lines.append(f"(get-value ({' '.join(names)}))")
     return "\n".join(lines) + "\n"
 
 

@@ -14,6 +14,7 @@ from support.own_rtl import UNITS
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import InputError
 from mmaproof.rtl import RtlUnit, read_unit
+from mmaproof.rtl.handshake import _Machine
 
 pytest.importorskip("pyosys")
 FOLDER = UNITS / "streaming"
@@ -113,6 +114,13 @@ def test_stalls_do_not_matter(name: str, tmp_path: Path) -> None:
     assert unit.report.covers == "a new operand set in every transfer, with any bubbles and back-pressure"
     assert any(x.startswith("stalls do not matter: proved in all") for x in unit.report.assumptions)
     assert unit.design.conditions == ("rst_n = 1",)
+
+
+def test_a_cell_over_two_transfers_is_junk() -> None:
+    machine = object.__new__(_Machine)
+    machine.shapes = {}
+    assert machine._combined("f", [(7, 1), (8, 1), "0", (9, None)]) == (0, 1)
+    assert machine._combined("f", [(7, 1), (8, 0)]) is None and machine._combined("f", [(7, 1), None]) is None
 
 
 def test_a_result_of_what_is_free_is_refused(tmp_path: Path) -> None:

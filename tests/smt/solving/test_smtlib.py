@@ -43,7 +43,7 @@ def test_the_script_is_the_expected_one(manager: FormulaManager) -> None:
         "(define-fun t_2 () (_ BitVec 8) (bvadd |a b| t1))",
         "(assert (and (= t_2 #xff) (bvult t_2 ((_ rotate_left 3) |a b|))))",
         "(check-sat)",
-        "(get-value (|a b| t1))",
+        "(get-value (t1 |a b|))",
     ]
 
 
