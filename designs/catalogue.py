@@ -151,8 +151,8 @@ class Catalogue:
                 advice=f"list them with: mmaproof list {alone}",
             )
         words = words_of(rest)
-        at = {n for n, x in self.architectures.items() if libraries_run_on(rest, x.targets)}
-        found = fitting([x for x in here if x.architecture in at], words) if words else []
+        places = {n for n, x in self.architectures.items() if libraries_run_on(rest, x.targets)}
+        found = fitting([x for x in here if x.architecture in places], words) if words else []
         groups: dict[tuple[str, str], Design] = {}
         for x in sorted(found, key=lambda d: (-d.k, d.m, d.n)):
             groups.setdefault((x.architecture, _without_shape(x.instruction)), x)

@@ -73,6 +73,13 @@ def check_batch_invariance(
     ``kernel`` is a function of arrays a (M, k) and b (k, n) of the formats of ``unit``, which returns d (M, n), or
     ``python:MODULE:FUNCTION`` or ``process:COMMAND``. Raises InputError for numbers out of range and for results of
     another type or shape, TargetUnavailable where the kernel raises.
+
+    >>> import mmaproof
+    >>> def kernel(a, b):
+    ...     return mmaproof.matmul("hopper/wgmma.f32.f16.f16" + " | split-k=2" * (len(a) <= 8), a, b)
+    >>> found = mmaproof.check_batch_invariance(kernel, "hopper/wgmma.f32.f16.f16", k=64, n=8, most=16)
+    >>> found.invariant, found.changes
+    (False, (9,))
     """
     design = find_design(unit) if isinstance(unit, str) else unit
     if design.scale_format is not None:

@@ -21,6 +21,7 @@ from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import Patterns, pattern_dtype
 from mmaproof.hardware_replay.matrix_target import MatrixTarget, Product
 from mmaproof.hardware_replay.tables.numbers import candidates
+from mmaproof.hardware_replay.tables.reading import own_format
 from mmaproof.hardware_replay.tables.recognise import are_there, files_of, read_array, read_table
 
 DEADLINE = 60.0
@@ -129,6 +130,12 @@ class RecordedProduct:
     b: npt.NDArray[Any]
     d: npt.NDArray[Any]
     scales: tuple[npt.NDArray[Any], npt.NDArray[Any]] | None = None
+
+    @property
+    def interface(self) -> str:
+        """The formats D.A.B that the types of the arrays say, f32 where one holds numbers of several formats."""
+        found = [own_format(x) for x in (self.d, self.a, self.b)]
+        return ".".join("f32" if x is None else x.isa_name for x in found)
 
     def product(self, a: Format, b: Format, d: Format, scale: Format | None = None) -> Product:
         """Return what was multiplied, in these formats; InputError where the shapes are not those of a product."""

@@ -221,6 +221,12 @@ def run_sources(
     A dot product that is longer than a pass is a chain of passes, in each of which c is the d before it. Raises
     SourcesDisagree if nothing is undefined and the simulator returns another d: the netlist is not the sources then.
     Raises OperandError where the operands do not fit the unit.
+
+    >>> import mmaproof
+    >>> unit, _ = mmaproof.read_rtl("dot4.toml")  # of the tutorial about RTL
+    >>> ran = mmaproof.run_sources(unit, mmaproof.Operands(a=(0xFF, 0, 0, 0), b=(1, 0, 0, 0), c=0))
+    >>> hex(ran.d), ran.simulator
+    ('0xffff', 'Icarus Verilog')
     """
     design = unit.design
     expected = evaluate(design, operands) if netlist_d is None else netlist_d

@@ -19,6 +19,14 @@ def read_rtl(path: str | Path, design: Design | str | None = None) -> tuple[RtlU
     name, counts more than what the file says. Its formats count where the file states none. Raises InputError for what
     is wrong in the file or in the sources, TargetUnavailable where Yosys is not installed, and DesignError for a name
     that no design has.
+
+    >>> import mmaproof
+    >>> unit, meant = mmaproof.read_rtl("dot4.toml")  # of the tutorial about RTL
+    >>> meant.name
+    'cpu/vpdpbssd.m1n1k4.s32.s8.s8.s32'
+    >>> operands = mmaproof.Operands(a=(0xFF, 0, 0, 0), b=(1, 0, 0, 0), c=0)
+    >>> hex(mmaproof.evaluate(unit.design, operands)), hex(mmaproof.evaluate(meant, operands))
+    ('0xffff', '0xffffffff')
     """
     file = read_unit_file(Path(path))
     name = design if design is not None else file.design

@@ -117,6 +117,12 @@ def differing_nets(
     ``netlist`` is the ``design`` of a unit of RTL; ``model`` may be given by name. The last net is d. There are none
     if the witness takes more than one pass of the netlist. ``seed`` is that of the operands on which nets are held
     against signals. Raises DesignError for a ``netlist`` that is none and for an unknown model.
+
+    >>> import mmaproof
+    >>> unit, meant = mmaproof.read_rtl("dot4.toml")  # of the tutorial about RTL
+    >>> witness = mmaproof.Operands(a=(0xFF, 0, 0, 0), b=(1, 0, 0, 0), c=0)
+    >>> print(mmaproof.differing_nets(unit.design, meant, witness)[-1])
+    net d (dot4.sv:12.13-12.84) differs: model 0xffffffff (d), RTL 0x0000ffff
     """
     model, step = find_design(model), netlist.step
     if not isinstance(step, NetlistStep):

@@ -35,12 +35,13 @@ def identify(
         ),
     ],
     interface: Annotated[
-        str,
+        str | None,
         option(
             "--interface D.A.B[.SCALE]",
-            "Formats as in names of instructions: f32.f32.f32, f32.bf16.bf16, f32.e4m3.e4m3.ue8m0.",
+            "Formats as in names of instructions: f32.bf16.bf16, f32.e4m3.e4m3.ue8m0; default f32.f32.f32, or what the "
+            "types of a file's arrays say.",
         ),
-    ] = "f32.f32.f32",
+    ] = None,
     m: Annotated[int | None, ROWS] = None,
     n: Annotated[int | None, COLUMNS] = None,
     k: Annotated[int | None, option("--k N", "Columns of a and rows of b.", min=1)] = None,
@@ -64,10 +65,10 @@ def identify(
     from mmaproof.hardware_replay.matrix_targets import RecordedProduct, find_matrix_target
     from mmaproof.smt.solving.limits import parse_seconds
 
-    formats = _formats(interface)
     given = [read_plan(x) for x in plans or ()]
     seconds = parse_seconds(timeout)
     found = find_matrix_target(target, min(parse_seconds(silence), seconds))
+    formats = _formats(interface or (found.interface if isinstance(found, RecordedProduct) else "f32.f32.f32"))
     with progress("identifying"):
         if isinstance(found, RecordedProduct):
             outcome = _recorded(found, formats, (m, n, k), seconds, given, seed)

@@ -14,6 +14,7 @@ from math import ceil, floor, inf, isfinite, log2, log10, prod
 import numpy as np
 
 from mmaproof.designs.errors import InputError
+from mmaproof.designs.readings import CONSECUTIVE
 from mmaproof.gemm.tolerances.given import Given, Rests
 from mmaproof.gemm.tolerances.statistical import (
     Quantile,
@@ -181,9 +182,13 @@ def data_difference(
 
 
 def _adds_in_turn(tolerance: Tolerance) -> bool:
-    """Return whether the sums after each step are those of the first products."""
+    """Return whether the sums after each step are those of the first products: steps of an instruction take k in turn.
+
+    A step of another order adds other products than the first ones, and an instruction that adds c once sums apart.
+    """
     unit = tolerance.unit.configured(tolerance.k)
-    return tolerance.plan.is_unit and unit.k == unit.step.L and not unit.chain.adds_c_once
+    in_turn = unit.k == unit.step.L or unit.chain.k_order == CONSECUTIVE
+    return tolerance.plan.is_unit and in_turn and not unit.chain.adds_c_once
 
 
 def largest_sum(given: Given, products: int) -> float:

@@ -395,7 +395,8 @@ def draw_errors(axes: Axes, points: Sequence[Point]) -> None:
     axes.set_ylabel("largest |d - reference| (in units of d)")
     axes.grid(linewidth=0.3)
     if axes.get_legend_handles_labels()[0]:
-        axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))  # beside the points, not on them
+        # below the points, so that names of any length leave them their width
+        axes.figure.legend(fontsize=8, loc="outside lower left")
 
 
 def tighter(first: Point, second: Point) -> tuple[int, int, int]:

@@ -63,7 +63,7 @@ def identify(
 
     >>> import mmaproof
     >>> model = "model:volta/f32.f16.f16.f32"
-    >>> found = mmaproof.identify(model, "f32.f16.f16.f32", 4, seconds=20, proofs=False)
+    >>> found = mmaproof.identify(model, "f32.f16.f16.f32", 4, seconds=300, validation=1000, proofs=False)
     >>> found.matches[0].name
     'volta/mma.m8n8k4.f32.f16.f16.f32'
     """

@@ -214,7 +214,7 @@ def _check_scales(table: Table, layout: Layout, signature: Signature) -> None:
 def _signature_of(table: Table, layout: Layout) -> Signature:
     """Return the formats that the types of arrays say. Raises InputError where they do not say them all."""
     held = layout.columns
-    found = {name: _own_format(x) for name, x in held.items()}
+    found = {name: own_format(x) for name, x in held.items()}
     a, b, d = (found[x] for x in "abd")
     for name in "cd":  # results of narrow operands in a wide type of their own
         if name in held and found[name] is None and a is not None and not a.is_integer:
@@ -238,7 +238,7 @@ def _native(column: Column) -> str:
     return column.dtype.newbyteorder("=").name
 
 
-def _own_format(column: Column) -> Format | None:
+def own_format(column: Column) -> Format | None:
     """Return the format of an array's own type; None where that holds patterns, or numbers of several formats."""
     if is_raw(column):
         return FORMATS["bf16"] if column.dtype.itemsize == 2 else None

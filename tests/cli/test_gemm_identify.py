@@ -145,6 +145,17 @@ def test_a_recorded_product_with_scales(run, tmp_path):
         assert message in " ".join(errors.split())
 
 
+def test_the_types_of_a_file_are_its_formats(run, tmp_path):
+    plan, rng = read_plan("hopper/wgmma.f32.f16.f16 | split-k=2"), np.random.default_rng(0)
+    a, b = (rng.normal(size=shape).astype(np.float16) for shape in ((4, 64), (64, 6)))
+    d = multiply_plan(plan, a.view(np.uint16), b.view(np.uint16)).view(np.float32)
+    np.savez(tmp_path / "product.npz", a=a, b=b, d=d)
+    given = "--plan", plan.name, "--timeout", "3s"
+    status, output, _ = run("gemm", "identify", str(tmp_path / "product.npz"), *given)
+    assert (status, "f32.f16.f16" in output) == (3, True)
+    assert f"reproduces every element: {plan.name}" in " ".join(output.split())
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -63,6 +63,27 @@ def test_a_limit_that_sums_exceed_gives_a_bound_that_is_exceeded(hopper, monkeyp
     assert max(parts(hopper, 0)) > 1
 
 
+AMPERE = "ampere/mma.m16n8k16.f32.f16.f16.f32"
+"""An instruction of two steps."""
+
+
+@pytest.mark.middle
+@pytest.mark.parametrize("name", [AMPERE, "cdna3/v_mfma_f32_16x16x32_fp8_fp8"])
+def test_no_row_of_a_unit_of_several_steps_exceeds_the_bound(name):
+    unit = tolerance(name, 128)
+    assert data._adds_in_turn(unit)
+    reached = [*parts(unit, 0), *parts(unit, 1, lambda sums: 2.0 ** (np.frexp(sums)[1] - 24) if sums else 1.0)]
+    assert max(reached) <= 1
+    assert max(reached) > 0.02
+
+
+def test_steps_in_another_order_have_no_sums_of_the_first_products():
+    assert not data._adds_in_turn(tolerance(f"{AMPERE}@k_order=mod2:0/1", 128))
+    assert data._adds_in_turn(tolerance("ampere/mma.m16n8k8.f32.f16.f16.f32", 128))
+    for other in (f"{AMPERE}@join=ieee-once", "hopper/mma.m16n8k32.f32.e4m3.e4m3.f32"):
+        assert not data._adds_in_turn(tolerance(other, 128)), "c is added once, after the last step"
+
+
 def unit_of_sums(sums):
     return 2.0 ** (np.frexp(sums)[1] - 13) if sums else 1.0
 
