@@ -86,6 +86,7 @@ def error(
     figure: Annotated[Path | None, option("--figure FILE", "Draw error against N: a .svg, .pdf or .png file.")] = None,
     output: Annotated[Path | None, option("-o --output", hidden=True, callback=moved("-o", "--figure"))] = None,
     as_csv: Annotated[Path | None, option("--csv FILE", "Write the errors as comma-separated values.")] = None,
+    as_tex: Annotated[Path | None, option("--tex FILE", "Write the errors as a tabular of LaTeX.")] = None,
     json: Json = False,
 ) -> int:
     """Measure the errors of algorithms or of plans on random matrices, and compare them with a bound that is proved.
@@ -109,7 +110,7 @@ def error(
     plans = find_plans(names, unit)
     if target.value != "exact" and not any(x.algorithm for x in plans):
         raise InputError(f"--reference {reference}: plans are compared with the exact product of rounded operands")
-    make_way(figure, as_csv)
+    make_way(figure, as_csv, as_tex)
     proving = (options.solving, options.limits) if bound else None
     with progress("measuring errors, and proving what steps lose"), runner(dask, options.solving) as run:
         found = errors_of(
@@ -131,6 +132,8 @@ def error(
         measured.print(above)
     if as_csv is not None:
         write_atomically(as_csv, measured.csv_text())
+    if as_tex is not None:
+        write_atomically(as_tex, measured.tex_text())
     if figure is not None:
         measured.write_picture(figure)
     return Exit.UNKNOWN if found.undecided else Exit.HOLDS
@@ -182,6 +185,20 @@ class Measured:
         writer.writeheader()
         writer.writerows({**self.run, **plain(point_of(x))} for x in self.found.points)
         return text.getvalue()
+
+    def tex_text(self) -> str:
+        """Return the errors as a tabular of LaTeX; a comment says of which matrices."""
+        from mmaproof.explain.answers.answer import plain
+
+        rows = [list(TEX_HEADS.values())]
+        for point in self.found.points:
+            held = plain(point_of(point))
+            name = held["algorithm"].translate(TEX_ESCAPES)
+            rows.append([f"\\texttt{{{name}}}", str(held["n"]), *(tex_number(held[x]) for x in list(TEX_HEADS)[2:])])
+        head, *body = (f"{' & '.join(row)} \\\\" for row in rows)
+        run = ", ".join(f"{k}: {v}" for k, v in self.run.items())
+        start = f"\\begin{{tabular}}{{l{'r' * (len(TEX_HEADS) - 1)}}}"
+        return "\n".join([f"% {run}", start, head, "\\hline", *body, "\\end{tabular}", ""])
 
     def write_picture(self, path: Path) -> None:
         """Draw error against N. Raises InputError where the file cannot be written."""
@@ -263,6 +280,29 @@ CSV_FIELDS = (
     "not_finite",
     "bound",
 )
+
+
+TEX_HEADS = {
+    "algorithm": "program",
+    "n": "$N$",
+    "largest": "largest",
+    "mean": "mean",
+    "relative": "relative",
+    "squared": "mean square",
+    "frobenius": "Frobenius",
+    "relative_above": "relative above",
+    "bound": "bound",
+}
+"""The columns of a table of LaTeX."""
+TEX_ESCAPES = str.maketrans({x: f"\\{x}" for x in "_&%#$"} | {"|": "\\textbar{}"})
+
+
+def tex_number(x: float | None) -> str:
+    """Return a number with three digits, as LaTeX has it; a dash where there is none."""
+    if x is None:
+        return "--"
+    digits, _, exponent = f"{x:.3g}".partition("e")
+    return f"${digits} \\cdot 10^{{{int(exponent)}}}$" if exponent else f"${digits}$"
 
 
 def print_points(points: Sequence[Point]) -> None:

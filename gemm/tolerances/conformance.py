@@ -229,9 +229,13 @@ def _projected(subject: Plan | MatrixTarget, product: Product, name: str) -> Che
     a, b = _drawn(product, name)
     d = _multiplied(subject, product, a, b)
     found, expected = (values_of(x, product.d) for x in (d, _projections(_projection(subject, product), product, a, b)))
-    differ = (found != expected) & ~(np.isnan(found) & np.isnan(expected))
-    row, column = divmod(int(differ.argmax()), differ.shape[1])
-    return Check(name, not differ.any(), None, None, None, int(differ.sum()), row, column)
+    return _counted(name, (found != expected) & ~(np.isnan(found) & np.isnan(expected)))
+
+
+def _counted(name: str, wrong: npt.NDArray[np.bool_]) -> Check:
+    """Return the check that no result is wrong."""
+    row, column = divmod(int(wrong.argmax()), wrong.shape[1])
+    return Check(name, not wrong.any(), None, None, None, int(wrong.sum()), row, column)
 
 
 def _projection(subject: Plan | MatrixTarget, product: Product) -> Rules:
@@ -334,9 +338,7 @@ def ime(subject: Plan | MatrixTarget, product: Product, accumulator: Format) -> 
     def checked(name: str) -> Check:
         a, b = _drawn(product, name)
         found, expected = (_multiplied(x, product, a, b) for x in (subject, meant))
-        differ = ~equal_patterns(product.d, found.ravel(), expected.ravel())
-        row, column = divmod(int(differ.argmax()), product.n)
-        return Check(name, not differ.any(), None, None, None, int(differ.sum()), row, column)
+        return _counted(name, ~equal_patterns(product.d, found.ravel(), expected.ravel()).reshape(found.shape))
 
     return Conformance("ime", IME, subject.name, product, accumulator, tuple(map(checked, COLUMNS)))
 
@@ -364,9 +366,7 @@ def stablehlo(subject: Plan | MatrixTarget, product: Product, accumulator: Forma
     def checked(name: str) -> Check:
         x, y = _whole_operands(product, name, room)
         a, b = (from_float64(f, v) for f, v in ((product.a, x), (product.b, y)))
-        differ = values_of(_multiplied(subject, product, a, b), product.d) != x @ y
-        row, column = divmod(int(differ.argmax()), product.n)
-        return Check(name, not differ.any(), None, None, None, int(differ.sum()), row, column)
+        return _counted(name, values_of(_multiplied(subject, product, a, b), product.d) != x @ y)
 
     checks = tuple(map(checked, (SMALL, LARGEST_FIRST, LARGEST_LAST, CANCELLING)))
     return Conformance("stablehlo", STABLEHLO, subject.name, product, accumulator, checks)
@@ -432,9 +432,7 @@ def mx(subject: Plan | MatrixTarget, product: Product, accumulator: Format) -> C
                 a[0, -1], nan[0] = product.a.quiet_nan, True
             if product.b.quiet_nan is not None:
                 b[0, -1], nan[:, -1] = product.b.quiet_nan, True
-        differ = np.isnan(values_of(multiply_plan(subject, a, b, None, *scales), product.d)) != nan
-        row, column = divmod(int(differ.argmax()), product.n)
-        return Check(name, not differ.any(), None, None, None, int(differ.sum()), row, column)
+        return _counted(name, np.isnan(values_of(multiply_plan(subject, a, b, None, *scales), product.d)) != nan)
 
     checks = tuple(map(checked, ("no NaN", "NaN scales", "NaN elements")))
     return Conformance("mx", MX, subject.name, product, accumulator, checks)

@@ -64,6 +64,25 @@ def test_programs_read(run, proved, tmp_path):
     ]
 
 
+def test_a_table_of_latex_has_the_errors(run, tmp_path):
+    command = ("gemm", "error", "plain", f"{VOLTA} | split-k=2", "--unit", VOLTA, "--k", "32", "--no-bound")
+    (first, second) = only_json(run(*command, "--json", "--tex", tmp_path / "e.tex")[1])["points"]
+    lines = (tmp_path / "e.tex").read_text().splitlines()
+    assert lines[0].startswith("% unit: plans, distribution: uniform")
+    assert (lines[1], lines[3], lines[-1]) == (r"\begin{tabular}{lrrrrrrrr}", r"\hline", r"\end{tabular}")
+    cells = [[x.strip() for x in line.removesuffix(r"\\").split("&")] for line in lines[4:-1]]
+    assert [x[:2] for x in cells] == [
+        [r"\texttt{plain}", "32"],
+        [rf"\texttt{{{VOLTA} \textbar{{}} split-k=2}}", "32"],
+    ]
+    assert lines[2].startswith("program & $N$ & largest & mean & relative & mean square & Frobenius")
+    for row, point in zip(cells, (first, second), strict=True):
+        for text, name in zip(row[2:], ("largest", "mean", "relative", "squared", "frobenius"), strict=False):
+            digits, _, power = text.strip("$").partition(r" \cdot 10^{")
+            assert float(f"{digits}e{power.removesuffix('}') or 0}") == pytest.approx(point[name], rel=0.01)
+        assert row[-1] == "--"
+
+
 def test_sizes_of_a_distribution_without_a_largest_are_those_drawn(run, proved):
     command = ("gemm", "error", "plain", "--unit", VOLTA, "--k", 8, "--distribution", "normal")
     (point,) = only_json(run(*command, "--json")[1])["points"]
@@ -119,6 +138,7 @@ def test_what_may_overflow_and_what_is_not_finite_is_said(run, proved):
         (("--distribution", "gauss"), "one of uniform"),
         (("--reference", "fp64"), "one of exact, fp32, rounded"),
         (("--csv", "."), "it is a directory"),
+        (("--tex", "."), "it is a directory"),
         (("--figure", "errors.txt"), ".png"),
         (("--unit", "volta/nothing"), "nothing"),
     ],

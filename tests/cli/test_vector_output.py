@@ -87,7 +87,15 @@ def test_every_command_makes_way():
     assert asking == {"init.py", "showing.py", "recordings.py", "prove.py"}
 
 
-SUFFIXES = {"-o": ".jsonl", "--html": ".html", "--svg": ".svg", "--figure": ".png", "--csv": ".csv", "--junit": ".xml"}
+SUFFIXES = {
+    "-o": ".jsonl",
+    "--html": ".html",
+    "--svg": ".svg",
+    "--figure": ".png",
+    "--csv": ".csv",
+    "--tex": ".tex",
+    "--junit": ".xml",
+}
 """Options that write a file, and how its name may end."""
 UNIT = ROOT / "tests" / "rtl" / "units" / "integer" / "s8_wrap.toml"
 CALLS = {

@@ -9,6 +9,7 @@ import pytest
 from support.deciding import proof_if
 
 from mmaproof.designs.catalogue import find_design
+from mmaproof.properties import equivalence
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.property import Joined, LemmaVerdict, QuestionVerdict
 from mmaproof.smt.solving.limits import Limits
@@ -210,3 +211,19 @@ def test_a_stored_proof_is_of_all_sources_that_decide():
             pending += re.findall(r"^ *from mmaproof\.(\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
     assert folders <= set(SOURCES)
     assert {"designs", "smt", "properties"} <= folders
+
+
+def test_a_stored_witness_is_evaluated_once(monkeypatch, tmp_path):
+    """Both designs compute d when it is confirmed, and not again when it is shown; other operands are computed anew."""
+    solving = Solving(store=tmp_path / "s.sqlite")
+    first, second = (find_design(x) for x in ("volta/f32.f16.f16.f32", "turing/f32.f16.f16.f32"))
+    found = compare(first, second, solver=solving)
+    results, count = found.computed(), []
+    evaluated = equivalence.dot_product_accumulate
+    monkeypatch.setattr(equivalence, "dot_product_accumulate", lambda *x: count.append(x) or evaluated(*x))
+    again = compare(first, second, solver=solving, preferring=0)
+    assert (again.computed(), len(count)) == (results, 2)
+    question, zeros = again.question, replace(again.witness, a=(0,) * len(again.witness.a), c=0)
+    assert not question.is_refuted_by(zeros)
+    assert question.is_refuted_by(again.witness)
+    assert len(count) == 6

@@ -177,3 +177,20 @@ def test_promotion_stops_the_growth_of_the_error_on_fp8() -> None:
     assert long[1].relative < 1.2 * short[1].relative
     # the sum is cut, never rounded up
     assert long[0].bias < 0
+
+
+def test_plans_of_fp64_get_numbers_of_fp64():
+    """fp32 beside them is what rounds; their own errors are of fp64, and no bound is composed of them."""
+    unit = "turing/mma.m8n8k16.s32.s8.s8.s32"
+    wide, narrow = (find_gemm(f"slices@slices=9,operands={x}", unit) for x in ("fp64", "fp32"))
+    found = list(measure([wide, narrow], 16, UNIFORM, rows=4, columns=4, bound_of=lambda *_: None))
+    assert found[0].relative < 2.0**-50 < 2.0**-28 < found[1].relative
+    a, b = UNIFORM.draw(4, 16, 4, np.random.default_rng(0), wide.formats[0])
+    assert a.dtype == b.dtype == np.uint64
+    assert (a & np.uint64((1 << 29) - 1)).any()
+    with pytest.raises(InputError, match="plans that take fp64 are compared with the exact product"):
+        list(measure([wide], 16, UNIFORM, reference=Reference.FP32))
+    task = ErrorTask((wide,), 16, "uniform", Reference.EXACT, (2, 2), 0, True, (LossProof(True, "by nobody"),))
+    (point,) = task.points()
+    assert point.bound is not None and point.bound.value is None
+    assert "takes fp64" in point.bound.reason
