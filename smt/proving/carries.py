@@ -9,7 +9,7 @@ the pairs from which G and P are computed, so it is a lemma of a few bits.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -286,11 +286,14 @@ class _Chain:
     def _lemma(self, roots: set[int], needed: set[int], of: tuple[tuple[int, int], ...]) -> SumLemma | None:
         """Return the lemma of a sum, from what was proved of the gates that are read, if it holds.
 
-        It is tried with P and G as gates that are read, with x and y in place of those of single positions, and in
-        place of all P.
+        It is tried with P and G as gates that are read, with x and y in place of those of single positions, in place of
+        all P, and with the P that lemmas about these G need in place of longer ones.
         """
-        for opened in range(3):
-            inputs = self._read(roots, opened)
+        needed_with = set[int]()
+        for opened in range(4):
+            inputs = self._read(roots, opened, needed_with)
+            if not opened:
+                needed_with = {p for v in inputs for _, p in self._facts.get(v, ()) if p is not None}
             using, carries = [], set(needed)
             for v in inputs:
                 for number, other in self._facts.get(v, ()):
@@ -302,10 +305,11 @@ class _Chain:
                 return lemma
         return None
 
-    def _read(self, roots: set[int], opened: int) -> list[int]:
+    def _read(self, roots: set[int], opened: int, needed_with: Collection[int]) -> list[int]:
         """Return the variables that gates are computed from: those of spans with lemmas, of P, and of positions.
 
-        Those of spans of one position are none of them where ``opened`` is 1, and no P where it is 2.
+        Those of spans of one position are none of them where ``opened`` is 1, and no P where it is 2. Where it is 3, no
+        longer P is but those that are ``needed_with`` a G.
         """
         pending, found = [abs(int(x)) for v in roots for x in self._made.get(v, ("", v))[1:]], dict[int, None]()
         seen = roots & self._made.keys()
@@ -316,7 +320,10 @@ class _Chain:
             seen.add(v)
             spans = self._spans.get(v, ())
             known = v in self._facts or any(not x.generates for x in spans)
-            if opened and any(x.first == x.last for x in spans) and not any(x.first < 0 for x in spans):
+            single = any(x.first == x.last for x in spans)
+            if 0 < opened < 3 and single and not any(x.first < 0 for x in spans):
+                known = False
+            if opened == 3 and v not in self._facts and v not in needed_with and not single:
                 known = False
             if opened == 2 and not any(x.generates for x in spans):
                 known = False

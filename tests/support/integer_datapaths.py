@@ -384,6 +384,19 @@ def lookahead(n: Netlist, pairs: list[Pair], block: int = 4) -> list[int]:
     return found
 
 
+def entered(n: Netlist, pairs: list[Pair], block: int = 4) -> list[int]:
+    """Carries of blocks of four. What enters a block is joined to each position before what the block generates."""
+    found, into = [], ZERO
+    for first in range(0, len(pairs), block):
+        below: Pair = (ZERO, ONE)
+        for g, p in pairs[first : first + block]:
+            passed = n.all_of(p, below[1])
+            found.append(n.any_of(n.all_of(p, below[0]), n.any_of(g, n.all_of(passed, into))))
+            below = (n.any_of(g, n.all_of(p, below[0])), passed)
+        into = found[-1]
+    return found
+
+
 def ripple(n: Netlist, pairs: list[Pair]) -> list[int]:
     found, into = [], ZERO
     for g, p in pairs:
@@ -395,6 +408,7 @@ def ripple(n: Netlist, pairs: list[Pair]) -> list[int]:
 ADDERS: Mapping[str, Callable[[Netlist], Callable[[list[Pair]], list[int]]]] = {
     "ripple": lambda n: lambda pairs: ripple(n, pairs),
     "lookahead": lambda n: lambda pairs: lookahead(n, pairs),
+    "entered": lambda n: lambda pairs: entered(n, pairs),
     "kogge-stone": lambda n: _prefix(n, kogge_stone),
     "brent-kung": lambda n: _prefix(n, brent_kung),
     "ladner-fischer": lambda n: _prefix(n, ladner_fischer),

@@ -54,6 +54,11 @@ def test_a_unit_is_proved(unit):
     prove_sums(query_of(unit, netlist))
 
 
+def test_a_carry_may_enter_a_block_before_what_the_block_generates():
+    unit = Datapath("simple", "dadda", "entered", 16)
+    prove_sums(query_of(unit, unit.netlist()))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("tree", TREES)
 @pytest.mark.parametrize("products", PRODUCTS)
