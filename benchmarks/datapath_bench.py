@@ -64,7 +64,7 @@ def ours(path: Path) -> str:
 
 
 def _parts(asserted: list[FNode], environment: Environment) -> Iterator[list[FNode]]:
-    """Yield questions that are all unsatisfiable exactly if the conjunction is: a disjunct each, and a value of bits."""
+    """Yield questions that are all unsatisfiable exactly if the conjunction is: for a disjunct and values of bits."""
     *others, last = asserted
     manager = environment.formula_manager
     for one in last.args() if last.is_or() else [last]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,8 +25,15 @@ from mmaproof.hardware_replay.tables.table import Column, Table, is_raw
 
 _LOG = logging.getLogger(__name__)
 
-WORDS = {**READINGS, NEAREST: "a text of few digits is the number nearest to it", **LAYOUTS}
+TESTFLOAT = "testfloat"
+WORDS = {
+    **READINGS,
+    NEAREST: "a text of few digits is the number nearest to it",
+    **LAYOUTS,
+    TESTFLOAT: "rows are those of testfloat_gen: in hexadecimal, and the last column is the exception flags",
+}
 """What a file may be read as, where that is not clear."""
+_FLAGS = re.compile("[01][0-9a-fA-F]")
 _NEAR = 2.0**-5
 """Part of the sum of magnitudes up to which a result is near the exact one: more than any unit loses."""
 _MOST_FAR = 0.05
@@ -51,6 +59,8 @@ class Wanted:
         for word in read_as:
             if word not in WORDS:
                 raise InputError(f"--read-as {word!r}: one of {', '.join(WORDS)}")
+        if TESTFLOAT in read_as:
+            read_as = (*read_as, "hexadecimal")
         signature = None if design is None else design.signature
         return cls(signature if interface is None else Signature.parse(interface), k, frozenset(read_as))
 
@@ -73,7 +83,7 @@ def read_answers(source: str | Path, wanted: Wanted = NOTHING_SAID) -> Answers:
     name = str(source)
     if _is_recording(name):
         return read_recording(Path(name))
-    table = read_table(name)
+    table = _read_table(name, wanted)
     found = list(_readings(table, wanted))
     if len(found) > 1:
         near = [x for x in found if is_near(x[1])]
@@ -95,7 +105,7 @@ def read_products(source: str, wanted: Wanted = NOTHING_SAID) -> dict[str, Colum
     Matrices a (M, K), b (K, N), c and d (M, N) stay matrices. Of everything else ``read_answers`` makes rows, a and b
     (rows, k), c and d (rows,), and it raises where that is not possible. Without formats, matrices stay as they are.
     """
-    held = {} if _is_recording(source) else read_table(source).operands()
+    held = {} if _is_recording(source) else _read_table(source, wanted).operands()
     a, b, d = (held.get(x) for x in "abd")
     if a is not None and b is not None and d is not None and _are_matrices(a, b, d) and "b=NxK" not in wanted.read_as:
         if wanted.signature is None:
@@ -126,7 +136,7 @@ def read_operands(source: str, wanted: Wanted) -> Rows:
     """Return the operands of a file, with results or without. Raises InputError as ``read_answers``."""
     if _is_recording(source):
         return read_recording(Path(source))
-    table = read_table(source)
+    table = _read_table(source, wanted)
     if wanted.signature is None:
         raise InputError(f"{table.whence}: formats: --interface D.A.B.C; {table.found}")
     layout = layouts_of(table, wanted.signature, wanted.k, wanted.read_as, results=False)[0]
@@ -137,6 +147,20 @@ def read_operands(source: str, wanted: Wanted) -> Rows:
             f"{table.whence}: can be read in {len(ways)} ways: {'; '.join(f'--read-as {x}' for x in ways)}"
         )
     return _rows(table, layout, wanted.signature, next(iter(ways.values())))
+
+
+def _read_table(source: str, wanted: Wanted) -> Table:
+    """Return the arrays of a file, without the flags of testfloat_gen where it has them."""
+    table = read_table(source)
+    if TESTFLOAT not in wanted.read_as:
+        return table
+    rows = table.columns.get("")
+    if rows is None or rows.ndim != 2 or rows.dtype.kind != "U":
+        raise InputError(f"{table.whence}: testfloat_gen writes lines of texts without a header; {table.found}")
+    odd = next((x for x in np.unique(rows[:, -1]).tolist() if not _FLAGS.fullmatch(x)), None)
+    if odd is not None:
+        raise InputError(f"{table.whence}: exception flags are 00 to 1F, in the last column, and one is {odd!r}")
+    return replace(table, columns={"": rows[:, :-1]})
 
 
 def _readings(table: Table, wanted: Wanted) -> Iterator[tuple[tuple[str, ...], Answers, bool]]:

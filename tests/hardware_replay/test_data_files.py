@@ -106,6 +106,14 @@ MORE = {
         {"x.csv": table(PATTERNS, lambda x: [y[2:] for y in hexadecimal(x)])},
         SAID | {"read_as": ("hexadecimal",)},
     ),
+    "lines of testfloat_gen, with flags": (
+        {
+            "x.txt": table(PATTERNS, lambda x: [y[2:].upper() for y in hexadecimal(x)], " ", header=False).replace(
+                b"\n", b" 1A\n"
+            )
+        },
+        SAID | {"read_as": ("testfloat",)},
+    ),
     "upper case, Windows lines, byte order mark": (
         {"x.csv": b"\xef\xbb\xbf" + table(PATTERNS, hexadecimal).upper().replace(b"0X", b"0x").replace(b"\n", b"\r\n")},
         SAID,
@@ -174,6 +182,20 @@ def test_it_is_read_with_equal_bits(kind: str, tmp_path: Path) -> None:
     files, said = (NATURAL | MORE)[kind]
     wanted = Wanted.of(said.get("interface"), said.get("k"), said.get("read_as", ()))  # type: ignore[arg-type]
     assert_rows(read_answers(write(tmp_path, files), wanted), UNIT)
+
+
+@pytest.mark.parametrize("flags", ["2A", "1", "0x1", "1G"])
+def test_what_testfloat_does_not_write_is_no_flags(flags: str, tmp_path: Path) -> None:
+    lines = table(PATTERNS, lambda x: [y[2:] for y in hexadecimal(x)], " ", header=False)
+    name = write(tmp_path, {"x.txt": lines.rstrip().replace(b"\n", b" 00\n") + f" {flags}\n".encode()})
+    with pytest.raises(InputError, match=f"00 to 1F, in the last column, and one is '{flags}'"):
+        read_answers(name, Wanted.of(INTERFACE, None, ("testfloat",)))
+
+
+def test_numbers_of_an_array_are_no_lines_of_testfloat(tmp_path: Path) -> None:
+    name = write(tmp_path, {"x.npz": archived(**NUMBERS)})
+    with pytest.raises(InputError, match="testfloat_gen writes lines of texts without a header; found"):
+        read_answers(name, Wanted.of(None, None, ("testfloat",)))
 
 
 def test_matrices_are_a_row_for_each_d(tmp_path: Path) -> None:

@@ -1,51 +1,58 @@
-// d = c + sum of a[k] * b[k] * 2**(scale_a + scale_b - 254) for one block of e4m3 elements with ue8m0 scales: terms aligned
+// d = c + sum of a[k] * b[k] * 2**(scale_a + scale_b - 254) for one block of e4m3 or e2m1 elements with ue8m0 scales: terms aligned
 // at the largest exponent, truncated to F fraction bits, added exactly and truncated once. Elements are decoded by a
 // table; the products are compared without their scale, which they share, and c is aligned with them last.
 
-// An e4m3 number without its sign: its exponent (offset by 126, so that of a zero is 0) by a table of 16 words, and its
-// significand.
-module e4m3_table (
-    input  logic [6:0] code,
-    output logic [7:0] exponent,
-    output logic [3:0] significand
+// A number without its sign, of E exponent bits and M fraction bits: its exponent (offset by 126, so that of a zero is 0)
+// by a table, and its significand.
+module element_table #(
+    parameter int E = 4,
+    parameter int M = 3
+) (
+    input  logic [E+M-1:0] code,
+    output logic [7:0]     exponent,
+    output logic [M:0]     significand
 );
-  logic [8:0] rom[0:15];
+  localparam int FIRST = 128 - (1 << (E - 1));
+  logic [8:0] rom[0:(1<<E)-1];
   initial begin
-    rom[0] = {8'd120, 1'b0};
-    for (int i = 1; i < 16; i = i + 1) rom[i] = {8'(119 + i), 1'b1};
+    rom[0] = {8'(FIRST), 1'b0};
+    for (int i = 1; i < 1 << E; i = i + 1) rom[i] = {8'(FIRST - 1 + i), 1'b1};
   end
-  wire [8:0] word = rom[code[6:3]];
-  assign exponent = code == 7'd0 ? 8'd0 : word[8:1];
-  assign significand = {word[0], code[2:0]};
+  wire [8:0] word = rom[code[E+M-1:M]];
+  assign exponent = code == '0 ? 8'd0 : word[8:1];
+  assign significand = {word[0], code[M-1:0]};
 endmodule
 
 module dot_scaled #(
     parameter int L = 32,
     parameter int F = 25,
+    parameter int E = 4,
+    parameter int M = 3,
     parameter int ONE_BY_ONE = 1  // the normalising shift: place by place, or by a count of leading zeros
 ) (
-    input  logic [8*L-1:0] a,
-    input  logic [8*L-1:0] b,
+    input  logic [(1+E+M)*L-1:0] a,
+    input  logic [(1+E+M)*L-1:0] b,
     input  logic [7:0]     scale_a,
     input  logic [7:0]     scale_b,
     input  logic [31:0]    c,
     output logic [31:0]    d
 );
+  localparam int W = 1 + E + M;
   localparam int MW = F + 2;
   localparam int SW = 1 + F + $clog2(4 * L + 2);
 
-  wire [7:0] product[0:L-1];
+  wire [2*M+1:0] product[0:L-1];
   wire [8:0] exponent[0:L-1];  // offset by 252
   wire [L-1:0] negative, nan_of_product;
   for (genvar k = 0; k < L; k++) begin : g_product
     wire [7:0] xa, xb;
-    wire [3:0] ma, mb;
-    e4m3_table of_a (a[8*k+:7], xa, ma);
-    e4m3_table of_b (b[8*k+:7], xb, mb);
+    wire [M:0] ma, mb;
+    element_table #(E, M) of_a (a[W*k+:W-1], xa, ma);
+    element_table #(E, M) of_b (b[W*k+:W-1], xb, mb);
     assign product[k] = ma * mb;
     assign exponent[k] = {1'b0, xa} + {1'b0, xb};
-    assign negative[k] = a[8*k+7] ^ b[8*k+7];
-    assign nan_of_product[k] = &a[8*k+:7] | &b[8*k+:7];
+    assign negative[k] = a[W*k+W-1] ^ b[W*k+W-1];
+    assign nan_of_product[k] = (E == 4) & (&a[W*k+:W-1] | &b[W*k+:W-1]);
   end
 
   // the largest exponent of the products, by a running maximum
@@ -71,7 +78,7 @@ module dot_scaled #(
   assign running_sum[0] = c[31] ? -c_kept : c_kept;
   for (genvar k = 0; k < L; k++) begin : g_sum
     wire [10:0] down = {2'b0, running[L-1] - exponent[k]} + {1'b0, products_down};
-    wire [MW-1:0] whole = {product[k], {(F - 6) {1'b0}}};
+    wire [MW-1:0] whole = {product[k], {(F - 2 * M) {1'b0}}};
     wire [SW-1:0] kept = {{(SW - MW) {1'b0}}, whole >> down};
     assign running_sum[k+1] = negative[k] ? running_sum[k] - kept : running_sum[k] + kept;
   end
