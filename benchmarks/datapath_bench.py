@@ -78,24 +78,30 @@ def _parts(asserted: list[FNode], environment: Environment) -> Iterator[list[FNo
 
 
 def ask(path: Path, alone_seconds: int, seconds: int) -> dict[str, Any]:
-    """Return both answers about a file."""
-    print(f"asking about {path.name}", file=sys.stderr)
+    """Return both answers about a file, and print them for who waits."""
     (theirs, theirs_seconds), (said, spent) = (
         limited(partial(way, path), limit) for way, limit in ((alone, alone_seconds), (ours, seconds))
     )
-    return {"file": path.name, "alone": theirs, "alone_seconds": theirs_seconds, "ours": said, "ours_seconds": spent}
+    found = {"file": path.name, "alone": theirs, "alone_seconds": theirs_seconds, "ours": said, "ours_seconds": spent}
+    print(line(found), file=sys.stderr, flush=True)
+    return found
+
+
+def line(x: dict[str, Any]) -> str:
+    """Return both answers about a file, with the ratio of their seconds."""
+    ratio = x["alone_seconds"] / x["ours_seconds"]
+    least = "" if x["alone"].startswith("unsat") else "more than "
+    beside = f"{least}{ratio:.1f} times" if x["ours"].startswith("unsat") else "lost"
+    return (
+        f"{x['file']:<35}{x['ours']:<28}{x['ours_seconds']:>7.2f}   alone {x['alone']:<10}"
+        f"{x['alone_seconds']:>7.2f}   {beside}"
+    )
 
 
 def show(report: dict[str, Any]) -> None:
     """Print a line for each file, and how many are solved."""
     for x in report["files"]:
-        ratio = x["alone_seconds"] / x["ours_seconds"]
-        least = "" if x["alone"].startswith("unsat") else "more than "
-        beside = f"{least}{ratio:.1f} times" if x["ours"].startswith("unsat") else "lost"
-        print(
-            f"{x['file']:<34}{x['ours']:<28}{x['ours_seconds']:>7.2f}   alone {x['alone']:<10}"
-            f"{x['alone_seconds']:>7.2f}   {beside}"
-        )
+        print(line(x))
     both = [sum(x[way].startswith("unsat") for x in report["files"]) for way in ("ours", "alone")]
     print(
         f"solved of {len(report['files'])}: {both[0]} in {report['seconds']} CPU s each, Bitwuzla alone {both[1]} in "
