@@ -52,7 +52,7 @@ def query_of(unit: Datapath) -> Query:
     """Return the query whether the gates and the products differ."""
     algebra = TermAlgebra(default_environment())
     manager = algebra.environment.formula_manager
-    operands = algebra.symbol("operands", unit.operand_bits).data
+    operands = algebra.symbol(f"operands{unit.operand_bits}", unit.operand_bits).data
     equal = manager.Equals(unit.model(algebra, operands), unit.netlist().word(algebra, operands))
     return Query.all_of([manager.Not(equal)])
 
