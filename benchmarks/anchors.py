@@ -10,8 +10,6 @@ are of the processor, the smallest of some runs; seconds by the clock say how bu
 from __future__ import annotations
 
 import argparse
-import resource
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -20,6 +18,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+from beside import command
 from machine import machine, print_report
 
 import mmaproof
@@ -60,17 +59,6 @@ def product(unit: str, dtype: Any, shape: tuple[int, int, int], repeats: int) ->
     wide = a.astype(np.float32), b.astype(np.float32)
     emulated = least(lambda: mmaproof.matmul(unit, a, b), repeats)
     return {"seconds": emulated, "anchor": least(lambda: wide[0] @ wide[1], repeats)}
-
-
-def command(words: list[str], repeats: int) -> dict[str, float]:
-    """Return the seconds of a process and its children, and those by the clock, of the fastest run."""
-    found = []
-    for _ in range(repeats):
-        before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-        subprocess.run(words, capture_output=True, check=False)
-        clock, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
-        found.append((after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, clock))
-    return {"seconds": min(x for x, _ in found), "clock": min(x for _, x in found)}
 
 
 def show(report: dict[str, Any]) -> None:

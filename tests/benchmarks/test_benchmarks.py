@@ -32,7 +32,11 @@ def report(script: str, *arguments: str) -> Any:
 def test_every_benchmark_is_tried_here() -> None:
     assert sorted(path.name for path in FOLDER.glob("*.py")) == [
         "anchors.py",
+        "beside.py",
+        "bundles.py",
         "check_native.py",
+        "conformance.py",
+        "datapath_bench.py",
         "entered_files.py",
         "exported_models.py",
         "gemm.py",
@@ -40,8 +44,10 @@ def test_every_benchmark_is_tried_here() -> None:
         "judging.py",
         "limits.py",
         "machine.py",
+        "multipliers.py",
         "native.py",
         "published_queries.py",
+        "scaled_dot.py",
         "separation.py",
         "staged_proofs.py",
         "strategies.py",
@@ -166,6 +172,7 @@ def test_published_queries_report_the_papers_seconds_beside_ours() -> None:
     assert (multiplication["verdict"], multiplication["published"]) == ("violated", {"z3": 0.55, "cvc5": 0.027})
     assert (carry["verdict"], carry["published"]) == ("holds", {"z3": None, "cvc5": None})
     assert all(row["seconds"] > 0 for row in found["rows"])
+    assert multiplication["alone"] > 0
 
 
 def test_published_queries_report_a_time_limit_as_unknown() -> None:
@@ -273,3 +280,80 @@ def test_judging_reports_verdicts_beside_products() -> None:
     assert [x["rows"] for x in products] == [1, 4]
     assert all(x[name] > 0 for x in products for name in ("exact", "within", "matmul"))
     assert products[1]["missed"]["0.5"] < products[1]["missed"]["0.1"] < 1
+
+
+EQUAL_SUMS = """(declare-const x (_ BitVec 4))
+(declare-const y (_ BitVec 4))
+(declare-const s (_ BitVec 1))
+(assert (or (distinct (bvadd x y) (bvadd y x)) (distinct (ite (= s #b1) x y) (ite (= s #b0) y {last}))))
+(check-sat)
+"""
+
+
+@pytest.mark.parametrize(("last", "said"), [("x", "unsat"), ("y", "sat")])
+def test_files_of_datapath_bench_are_solved_by_parts(last: str, said: str, tmp_path: Path) -> None:
+    folder = tmp_path / "benchmarks" / "Sum" / "smtlib"
+    folder.mkdir(parents=True)
+    (folder / "Sum.smt2").write_text(EQUAL_SUMS.format(last=last), encoding="ascii")
+    (found,) = report("datapath_bench.py", str(tmp_path))["files"]
+    assert (found["alone"], found["ours"].split()[0]) == (said, said)
+    printed = run("datapath_bench.py", str(tmp_path))
+    solved = int(said == "unsat")
+    assert f"solved of 1: {solved} in 60 CPU s each, Bitwuzla alone {solved} in 10 CPU s each" in printed.stdout
+
+
+@pytest.mark.parametrize("script", ["conformance.py", "datapath_bench.py"])
+def test_what_is_not_on_the_machine_is_named(script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DATAPATHBENCH", "FPGEN", "TESTFLOAT_GEN"):
+        monkeypatch.delenv(name, raising=False)
+    done = run(script)
+    assert done.returncode == 0
+    assert "not run: name" in done.stderr
+
+
+FPGEN = """Floating point tests: Multiply-Add
+b32*+ =0 -1.6ED946P-25 +1.5FC4B1P81 +1.55955EP85 -> +1.55955EP85 x
+b32*+ =0 +0.7FFFFFP-126 -1.7FFFFFP127 -Inf -> -Inf
+b32*+ > +1.000000P0 +1.000000P0 +0.000001P-126 -> {up} x
+b32*+ =0 i +Zero +Inf Q -> # i
+b32*+ < +1.000000P0 -1.000000P0 +1.000000P0 -> -Zero
+b32+ =0 +1.000000P0 +1.000000P0 -> +1.000000P1
+"""
+
+
+@pytest.mark.parametrize(("up", "differ"), [("+1.000001P0", 0), ("+1.000000P0", 1)])
+def test_a_wrong_vector_of_fpgen_is_found(up: str, differ: int, tmp_path: Path) -> None:
+    (tmp_path / "x.fptest").write_text(FPGEN.format(up=up), encoding="ascii")
+    done = run("conformance.py", "--fpgen", str(tmp_path), "--json")
+    found = json.loads(done.stdout)
+    assert done.returncode == differ
+    assert {x["rho"]: x["differ"] for x in found["rows"]} == {"rne-fp32": 0, "rtp-fp32": differ, "rtn-fp32": 0}
+    assert {x["rho"]: x["rows"] for x in found["rows"]} == {"rne-fp32": 2, "rtp-fp32": 1, "rtn-fp32": 1}
+    assert found["trapped"] == 1
+
+
+def test_a_line_of_fpgen_that_is_not_understood_is_no_pass(tmp_path: Path) -> None:
+    (tmp_path / "x.fptest").write_text("b32*+ =0 +1.0P0 +1.000000P0 +Zero -> +1.000000P0\n", encoding="ascii")
+    done = run("conformance.py", "--fpgen", str(tmp_path))
+    assert done.returncode == 1
+    assert "is no number of FPgen" in done.stderr
+
+
+def test_multipliers_are_asked_of_all_that_are_there() -> None:
+    found = report("multipliers.py", "--units", "8x8 simple dadda", "--ways", "ours", "bitwuzla", "--timeout", "1")
+    (row,) = found["rows"]
+    assert (row["answers"]["ours"][0], row["answers"]["bitwuzla"][0]) == ("equal", "no answer")
+    assert row["answers"]["bitwuzla"][1] >= row["answers"]["ours"][1] > 0
+
+
+@pytest.mark.slow
+def test_a_scaled_dot_product_is_asked_both_ways() -> None:
+    (row,) = report("scaled_dot.py", "--products", "2", "--timeout", "2", "--alone", "1")["rows"]
+    assert row["ours"].split(",")[0] in ("equivalent", "unknown", "no answer")
+    assert row["alone"] == "no answer"
+
+
+@pytest.mark.slow
+def test_a_bundle_is_written_and_checked() -> None:
+    (row,) = report("bundles.py", "--rows", "2")["rows"]
+    assert min(row[x] for x in ("proof", "with_bundle", "checker", "bytes")) > 0
