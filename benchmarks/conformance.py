@@ -76,7 +76,7 @@ def pattern(text: str) -> int:
         return special[text]
     found = _NUMBER.fullmatch(text)
     if found is None:
-        raise ValueError(f"{text!r} is not a number as FPgen writes it in fp32")
+        raise ValueError(f"{text!r} is not a number of FPgen in fp32")
     sign, whole, fraction, exponent = found[1] == "-", int(found[2]), int(found[3], 16), int(found[4])
     if fraction >> 23 or (not whole and exponent != -126):
         raise ValueError(f"{text!r} is not a number of fp32")

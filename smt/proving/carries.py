@@ -289,11 +289,9 @@ class _Chain:
         It is tried with P and G as gates that are read, with x and y in place of those of single positions, in place of
         all P, and with the P that lemmas about these G need in place of longer ones.
         """
-        needed_with = set[int]()
+        needed_with = {p for v in self._read(roots, 0) for _, p in self._facts.get(v, ()) if p is not None}
         for opened in range(4):
             inputs = self._read(roots, opened, needed_with)
-            if not opened:
-                needed_with = {p for v in inputs for _, p in self._facts.get(v, ()) if p is not None}
             using, carries = [], set(needed)
             for v in inputs:
                 for number, other in self._facts.get(v, ()):
@@ -305,7 +303,7 @@ class _Chain:
                 return lemma
         return None
 
-    def _read(self, roots: set[int], opened: int, needed_with: Collection[int]) -> list[int]:
+    def _read(self, roots: set[int], opened: int, needed_with: Collection[int] = ()) -> list[int]:
         """Return the variables that gates are computed from: those of spans with lemmas, of P, and of positions.
 
         Those of spans of one position are none of them where ``opened`` is 1, and no P where it is 2. Where it is 3, no
