@@ -13,7 +13,8 @@ def test_the_command(run):
     answer = json.loads(out)
     assert (status, answer["lengths"][0]["conforms"], answer["accumulator"]) == (0, True, "fp32")
     for arguments, message in (
-        (["mx"], "unknown standard 'mx': one of tosa, p3109"),
+        (["iec"], "unknown standard 'iec': one of tosa, p3109, ime, stablehlo, mx"),
+        (["mx"], "MX is about scales of blocks: a plan whose unit has them is needed"),
         (["tosa", "--interface", "f32.f16.f16"], "--interface is of kernels"),
     ):
         status, _, err = run("conform", arguments[0], "volta/f32.f16.f16.f32", "--k", 16, *arguments[1:])
