@@ -244,7 +244,7 @@ ReadAs = Annotated[
     option(
         "--read-as WORD",
         "How a file is read where that is not clear: numbers, patterns, hexadecimal, nearest, b=KxN, b=NxK, with-c, "
-        "without-c. Repeatable.",
+        "without-c, testfloat. Repeatable.",
     ),
 ]
 Instruction = Annotated[
