@@ -31,11 +31,9 @@ def run(
     design = unit.design
     operands = given.of(design, takes_c=unit.file.adds_c)
     for name, value in unit.fixed.items():
-        given_here = (operands.c,) if name == "c" else getattr(operands, name)
-        if any(x != value for x in given_here) and (name != "c" or operands.c):
-            shown = f"{value:#x}"
+        if {operands.c} - {0, value} if name == "c" else set(getattr(operands, name)) - {value}:
             omit = "omit --c, or give" if name == "c" else "give"
-            raise InputError(f"{path}: the unit has no {name} input: {omit} --{name} {shown}")
+            raise InputError(f"{path}: the unit has no {name} input: {omit} --{name} {value:#x}")
     operands = unit.completed(operands)
     d = {"d": evaluate(design, operands)}
     if meant is not None and meant.formats == design.formats:

@@ -27,7 +27,7 @@ from mmaproof.smt.proving.walk import bottom_up, substituted
 from mmaproof.smt.solving.limits import worked
 from mmaproof.smt.solving.query import width_of
 
-FIRST_RANGE, MOST_AT_ONCE = 4, 64
+FIRST_RANGE, MOST_AT_ONCE = 4, 16
 """Distances that are asked about together, at first and at most."""
 NEAR = -2, 1
 """Distances in which the terms may cancel, which take longest: no range has others with them."""

@@ -11,6 +11,7 @@ from support.written_netlists import changed, netlist_of
 
 from mmaproof.designs.design import Design
 from mmaproof.properties.equivalence import Equivalence
+from mmaproof.properties.preconditions import Pattern, Precondition
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving.asked import Lemmas
 from mmaproof.smt.proving.distance_cases import Cases
@@ -36,9 +37,9 @@ def of_one_product(seeds: Sequence[int]) -> list[tuple[int, Design]]:
     return found
 
 
-def is_proved(netlist: Design, design: Design, rows: int) -> bool:
+def is_proved(netlist: Design, design: Design, rows: int, where: Sequence[Precondition] = ()) -> bool:
     """Whether the cases prove that a netlist is a design, which all operands must say too."""
-    question = Equivalence(netlist, design)
+    question = Equivalence(netlist, design, where=where)
     different, tried = differences(question)
     with Environment(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(netlists, "ROWS", rows)
@@ -71,6 +72,21 @@ def test_small_netlists_are_decided_as_all_operands_decide(monkeypatch: pytest.M
 def test_more_small_netlists_are_decided_as_all_operands_decide(monkeypatch: pytest.MonkeyPatch) -> None:
     found = examine(range(28, 400), monkeypatch)
     assert found["rewritten, proved"] == found["designs"] > found["changed, proved"]
+
+
+@pytest.mark.middle
+@pytest.mark.parametrize("operand", ["a", "b", "c"])
+def test_constant_operands_are_decided_as_all_others_decide(operand: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An adder has 1 in the place of b, a multiplier has -0 in the place of c; 3 is another number."""
+    use_small_formats(monkeypatch)
+    found: Counter[str] = Counter()
+    for seed, design in of_one_product(range(16)):
+        where = [Pattern(operand, (1 << getattr(design, f"{operand}_format").bits - 1, 3)[seed % 2])]
+        netlist = netlist_of(design, seed)
+        found["rewritten, proved"] += is_proved(netlist, design, 40, where)
+        found["changed, proved"] += is_proved(changed(netlist, seed), design, 40, where)
+        found["designs"] += 1
+    assert found["rewritten, proved"] == found["designs"] > 1
 
 
 # --- what cases prove -------------------------------------------------------------------------------------
