@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from mmaproof.designs.circuit import Bit, Bits, Cell, Circuit
 from mmaproof.designs.design import Design
@@ -97,15 +96,9 @@ class RtlUnit:
 
     def completed(self, operands: Operands) -> Operands:
         """Return operands of the design with the values of those that the unit does not have."""
-<<<<<<< HEAD
-        count = len(operands.a)
-        fixed: dict[str, Any] = {name: value if name == "c" else (value,) * count for name, value in self.fixed.items()}
-        return replace(operands, **fixed)
-=======
         fixed, count = self.fixed, len(operands)
         a, b = ((fixed[x],) * count if x in fixed else getattr(operands, x) for x in "ab")
         return replace(operands, a=a, b=b, c=fixed.get("c", operands.c))
->>>>>>> h9r1
 
     @property
     def circuit(self) -> Circuit:
