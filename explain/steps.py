@@ -19,7 +19,6 @@ from mmaproof.designs.steps import (
     InterleavedStep,
     LanesStep,
     PairwiseStep,
-    RoundedStep,
     SequentialStep,
 )
 from mmaproof.explain.values import (
@@ -162,8 +161,7 @@ class Rounded:
 
 def _reads_infinities(design: Design) -> bool:
     """Return whether something is stated for infinite operands. What a netlist makes of them is in its bits."""
-    stated = isinstance(design.step, RoundedStep) and design.step.range_end is not None
-    return stated or design.d_format.infinity is not None
+    return design.step.range_end is not None or design.d_format.infinity is not None
 
 
 Pattern = tuple[Format, int]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Any
 
-from mmaproof.designs.conversions import RHO, Conversion, OutOfRange, Rounding, WithFloats
+from mmaproof.designs.conversions import RHO, Conversion, OutOfRange, Rounding, Stochastic, WithFloats
 from mmaproof.designs.formats import Format
 from mmaproof.designs.readings import (
     FlushedResult,
@@ -112,6 +112,16 @@ class Step(Record):
     def conversion(self) -> Conversion:
         """The conversion that ``rho`` names."""
         return RHO[self.rho]
+
+    @property
+    def range_end(self) -> OutOfRange | None:
+        """What takes the place of an infinity; None where the format of d has infinities, and where nothing says it."""
+        return None
+
+    @property
+    def projection(self) -> tuple[Rounding | Stochastic, OutOfRange | None] | None:
+        """The rounding of an exact sum, and what becomes of one beyond the largest number; None for integers."""
+        return None
 
     @property
     def guarantees(self) -> frozenset[Guarantee]:
@@ -328,6 +338,13 @@ class RoundedStep(Step):
         """What takes the place of an infinity; None where the format of d has infinities."""
         target = self.conversion.target
         return OutOfRange.parse(self.out_of_range, target) if self.conversion.leaves_range_open else None
+
+    @property
+    def projection(self) -> tuple[Rounding | Stochastic, OutOfRange | None]:
+        """The rounding of an exact sum, and what becomes of one beyond the largest number."""
+        saturates = self.range_end is None and self.overflow is Overflow.LARGEST_FINITE
+        target = self.conversion.target
+        return self.conversion.rounding, OutOfRange.parse("satpropagate", target) if saturates else self.range_end
 
     @property
     def about_numbers(self) -> frozenset[Guarantee]:

@@ -19,8 +19,7 @@ from mmaproof.designs.conversions import OutOfRange, Rounding
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import Patterns, pattern_dtype
-from mmaproof.designs.readings import NanCode, Overflow
-from mmaproof.designs.steps import RoundedStep
+from mmaproof.designs.readings import NanCode
 from mmaproof.gemm.programs import Plan
 from mmaproof.gemm.programs.arithmetic import rules_of
 from mmaproof.gemm.programs.evaluate import multiply_plan
@@ -242,12 +241,8 @@ def _projection(subject: Plan | MatrixTarget, product: Product) -> Rules:
     """Return how the last sum of a plan, or of a unit, is converted; the mode OvfInf for a function."""
     if not isinstance(subject, Plan):
         return rules_of(product.d, Rounding.RNE, OutOfRange.parse("ovfinf", product.d))
-    step = subject.unit.step
-    if not subject.is_unit or not isinstance(step, RoundedStep):
-        return rules_of(product.d, subject.epilogue.rounding, subject.epilogue.out_of_range)
-    saturates = step.range_end is None and step.overflow is Overflow.LARGEST_FINITE
-    stated = OutOfRange.parse("satpropagate", product.d) if saturates else step.range_end
-    return rules_of(product.d, step.conversion.rounding, stated)
+    of_unit = subject.unit.step.projection if subject.is_unit else None
+    return rules_of(product.d, *(of_unit or (subject.epilogue.rounding, subject.epilogue.out_of_range)))
 
 
 def _projections(rules: Rules, product: Product, a: Patterns, b: Patterns) -> Patterns:
