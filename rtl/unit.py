@@ -223,7 +223,7 @@ class _Reading:
         loads = values.get("load", False)
         fresh = module.new_nets()
         inputs, products, stored = _inputs(file, self.raw, module, ports, loads, fresh)
-        added = () if loads or "c" in self.views else _terms(file, "c", self.signature.c, ports)[1:]
+        added = () if loads or "c" in self.views or not file.adds_c else _terms(file, "c", self.signature.c, ports)[1:]
         free: dict[str, Bits] = {f"free {text}": tuple(x for x in bits if isinstance(x, int)) for text, bits in added}
         free |= {f"free {x}": bits_of(x, ports, f"{file.path}: free") for x in file.free}
         if file.control.load_from is not None and not loads:

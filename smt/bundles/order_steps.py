@@ -91,7 +91,8 @@ class OrderSteps:
 
     def _losing(self) -> list[int]:
         """Return the places of the other terms that may lose something: a step is filled up with zeros."""
-        zeros = [t.significand.is_value(0).data.simplify().is_true() for t in self._sums[0].terms]
+        simplified = self._algebra.environment.simplifier.simplify
+        zeros = [simplified(t.significand.is_value(0).data).is_true() for t in self._sums[0].terms]
         return [i for i, zero in enumerate(zeros) if not zero and i != self._place]
 
     def prove(self, target: Format, claim: Callable[[Word[FNode], Word[FNode]], Truth[FNode]]) -> None:

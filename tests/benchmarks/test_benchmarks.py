@@ -46,6 +46,7 @@ def test_every_benchmark_is_tried_here() -> None:
         "machine.py",
         "multipliers.py",
         "native.py",
+        "operators.py",
         "published_queries.py",
         "scaled_dot.py",
         "separation.py",
@@ -357,3 +358,11 @@ def test_a_scaled_dot_product_is_asked_both_ways() -> None:
 def test_a_bundle_is_written_and_checked() -> None:
     (row,) = report("bundles.py", "--rows", "2")["rows"]
     assert min(row[x] for x in ("proof", "with_bundle", "checker", "bytes")) > 0
+
+
+@pytest.mark.middle
+def test_an_operator_is_a_row_whether_it_is_proved_or_not() -> None:
+    (row,) = report("operators.py", "--units", "fmul/fp32_booth", "--timeout", "2s")["rows"]
+    assert row["verdict"] in ("equivalent", "unknown")
+    assert (row["unit"], row["goal"]) == ("fmul/fp32_booth", 10)
+    assert row["seconds"] > 0

@@ -49,7 +49,7 @@ def steps_changed(of):
 def test_it_is_small_and_stands_alone():
     lines = CHECKER.read_text().splitlines()
     imported = {x.split()[1] for x in lines if x.startswith(("import ", "from "))}
-    assert len(lines) <= 760
+    assert len(lines) <= 1150
     assert imported <= set(sys.stdlib_module_names)
 
 

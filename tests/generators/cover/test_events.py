@@ -68,7 +68,7 @@ def moved(kind, term, e_max, bits, low, top):
 
 def events_of_step(design, pairs, accumulator, ask):
     """The checked events of a T-FDPA step, from its exact terms; ``ask`` are the parameters of the reference."""
-    if exact.special_value(pairs, accumulator, FORMATS[design.d_format.name].infinity, ask.nan_code) is not None:
+    if exact.special_value(pairs, accumulator, FORMATS[design.d_format.name], ask.nan_code) is not None:
         return set()
     products = [exact.product_term(x, y, ask) for x, y in pairs]
     bits, a, b, c, _ = ask.fraction_bits, *design.formats
