@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache, cached_property
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Annotated, Any
 
 import typer
@@ -14,6 +14,7 @@ from typer.main import get_command
 from mmaproof.cli.options import option
 from mmaproof.cli.output import Exit, note, tool_version
 
+ROOM = "mmaproof.cli"
 Commands = Mapping[str, str]
 """The commands of a group by name: the module of each in this room, and its function."""
 
@@ -112,13 +113,6 @@ def _options(
         raise typer.Exit(Exit.INPUT)
 
 
-def _function(place: str) -> Callable[..., Any]:
-    """Return the function of a command from where it is: ``gemm.run:run``."""
-    module, _, name = place.partition(":")
-    function: Callable[..., Any] = getattr(import_module(f"mmaproof.cli.{module}"), name)
-    return function
-
-
 @cache
 def application(named: str | None = None) -> Application:
     """Return the application with the one command or group that ``named`` is, with all where it is none of them.
@@ -143,10 +137,10 @@ def application(named: str | None = None) -> Application:
             if not whole and name != named:
                 continue
             if isinstance(command, str):
-                app.command(name, rich_help_panel=task)(_function(command))
+                app.command(name, rich_help_panel=task)(resolve_name(f"{ROOM}.{command}"))
                 continue
             group = typer.Typer(**SETTINGS)
             for inner, place in command[1].items():
-                group.command(inner)(_function(place))
+                group.command(inner)(resolve_name(f"{ROOM}.{place}"))
             app.add_typer(group, name=name, help=command[0], rich_help_panel=task)
     return app

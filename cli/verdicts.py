@@ -233,13 +233,13 @@ def tree(lemmas: Sequence[Lemma], claim: str) -> Tree:
 def difference(fmt: Format, results: Sequence[int]) -> Difference | None:
     """Return how far two patterns of ``fmt`` are apart; None if one of them is an infinity or a NaN, or is missing."""
     from mmaproof.explain.answers.parts import Difference
-    from mmaproof.explain.values import is_finite, pattern_number, ulp
+    from mmaproof.explain.values import is_finite, pattern_number
 
     if len(results) != 2 or not all(is_finite(fmt, x) for x in results):
         return None
     first, second = (pattern_number(fmt, x) for x in results)
     apart = abs(first - second)
-    ulps = None if fmt.is_integer else float(apart / ulp(max(abs(first), abs(second)), fmt))
+    ulps = None if fmt.is_integer else float(apart / fmt.ulp(max(abs(first), abs(second))))
     return Difference(absolute=str(apart), ulps=ulps)
 
 

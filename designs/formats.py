@@ -251,6 +251,14 @@ class Format:
             problem = self._next_to(below, negative)
         raise InputError(f"{_spell(value)} is not representable in {self.name}: {problem}")
 
+    def exponent_of(self, x: Fraction) -> int:
+        """Return the exponent of numbers at the magnitude of ``x``, at least that of subnormals."""
+        return max(floor_log2(abs(x)), self.e_min) if x else self.e_min
+
+    def ulp(self, x: Fraction) -> Fraction:
+        """Return the distance of numbers at the magnitude of ``x``, at least that of subnormals."""
+        return Fraction(2) ** (self.exponent_of(x) - self.fraction_bits)
+
     def nearest(self, value: Fraction) -> int:
         """Return the pattern of the number nearest to ``value``, of two the one with an even significand.
 
@@ -263,7 +271,7 @@ class Format:
         below, is_exact = self._float_below(abs(value))
         if below is None or is_exact or (value < 0 and not self.signed):
             return self.encode(value) if below is not None else self._with_sign(0, value < 0)
-        ulp = Fraction(2) ** (max(_floor_log2(abs(value)), self.e_min) - self.fraction_bits)
+        ulp = self.ulp(value)
         rest = abs(value) / ulp - math.floor(abs(value) / ulp)
         if below == self.max_finite and abs(value) >= self.largest:
             if abs(value) < self.largest + Fraction(2) ** (self.e_max - self.fraction_bits) / 2:
@@ -330,7 +338,7 @@ class Format:
 
         The pattern is None where every number is larger (E8M0 has no zero).
         """
-        exponent = max(_floor_log2(magnitude), self.e_min) if magnitude else self.e_min
+        exponent = self.exponent_of(magnitude)
         units = magnitude / Fraction(2) ** (exponent - self.fraction_bits)
         # where there is a zero, field 0 means subnormals, and field 1 has the same exponent
         pattern = math.floor(units) + ((exponent - self.e_min) << self.fraction_bits) - (not self.has_zero)
@@ -342,7 +350,7 @@ class Format:
         return pattern, units.denominator == 1
 
 
-def _floor_log2(x: Fraction) -> int:
+def floor_log2(x: Fraction) -> int:
     """Return floor(log2(x)) of a positive number."""
     exponent = x.numerator.bit_length() - x.denominator.bit_length()
     return exponent if Fraction(2) ** exponent <= x else exponent - 1
@@ -353,7 +361,7 @@ def _spell(value: int | float | Fraction) -> str:
     exact = Fraction(value)
     if max(exact.numerator.bit_length(), exact.denominator.bit_length()) <= 128 or isinstance(value, float):
         return str(value)
-    return f"{'-' if exact < 0 else ''}2**{_floor_log2(abs(exact))} (about)"
+    return f"{'-' if exact < 0 else ''}2**{floor_log2(abs(exact))} (about)"
 
 
 _IEEE = "IEEE 754-2019, table 3.5"

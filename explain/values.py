@@ -93,17 +93,6 @@ def top_weight(value: Fraction) -> int:
     return abs(value.numerator).bit_length() - value.denominator.bit_length()
 
 
-def ulp(x: Fraction, fmt: Format) -> Fraction:
-    """Return the distance of numbers of a format at the magnitude of ``x``, at least that of subnormals."""
-    exponent = fmt.e_min
-    magnitude = abs(x)
-    if magnitude >= Fraction(2) ** fmt.e_min:
-        exponent = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
-        if Fraction(2) ** exponent > magnitude:
-            exponent -= 1
-    return Fraction(2) ** (exponent - fmt.fraction_bits)
-
-
 def names(labels: Sequence[object]) -> str:
     """Return the labels p0, p1, p2, p8, c as ``p0..p2, p8, c``; a product in the place of all of its parts."""
     runs: list[list[object]] = []

@@ -15,11 +15,18 @@ import numpy as np
 
 from mmaproof.designs.arrays import values_of
 from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.conversions import Conversion, Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import FORMATS, Format, Specials
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
+from mmaproof.designs.readings import NanCode, NegativeZero, Overflow
+from mmaproof.smt.evaluate import ARRAYS
+from mmaproof.smt.semantics.convert import Rules
+from mmaproof.smt.semantics.ieee import convert_number
+from mmaproof.smt.semantics.unpack import unpack
 
+_FP64 = FORMATS["fp64"]
 _Column = Callable[[Format, tuple[int, ...], np.random.Generator], Patterns]
 
 Draw = Callable[[Design, int, int, np.random.Generator], OperandBatch]
@@ -76,28 +83,24 @@ def from_float64(fmt: Format, values: np.ndarray) -> Patterns:
         alike = (f for f in FORMATS.values() if (f.exponent_bits, f.fraction_bits, f.ignored_bits) == sizes)
         return from_float64(next(f for f in alike if f.specials is Specials.IEEE), values)
     if fmt.ml_dtypes_name is None:
-        single: Patterns = values.astype(np.float32).view(np.uint32)
-        cut = np.uint32(~((1 << fmt.ignored_bits) - 1) & 0xFFFFFFFF)
-        return single & cut if fmt.ignored_bits else _rounded(fmt, values)
+        return _cut_fp32(fmt, values) if fmt.ignored_bits else _rounded(fmt, values)
     dtype = np.dtype(getattr(ml_dtypes, fmt.ml_dtypes_name, fmt.ml_dtypes_name))
     with np.errstate(over="ignore"):
         patterns: Patterns = values.astype(dtype).view(pattern_dtype(fmt))
     return patterns
 
 
+def _cut_fp32(fmt: Format, values: np.ndarray) -> Patterns:
+    single: Patterns = values.astype(np.float32).view(np.uint32)
+    return single & np.uint32(~((1 << fmt.ignored_bits) - 1) & 0xFFFFFFFF)
+
+
 def _rounded(fmt: Format, values: np.ndarray) -> Patterns:
-    """Return the patterns of values rounded to nearest even, of a format that is laid out as those of IEEE 754 are."""
-    _, above = np.frexp(values)
-    last = np.where(values == 0, fmt.e_min, np.maximum(above - 1, fmt.e_min)) - fmt.fraction_bits
-    with np.errstate(over="ignore", invalid="ignore"):
-        units = np.rint(np.ldexp(np.abs(values), -last))
-        normal = np.ldexp(1.0, fmt.fraction_bits)
-        field = last + fmt.fraction_bits - fmt.e_min
-        raw = np.where(np.isfinite(values), units + field * normal, 0).astype(np.int64)
-    raw = np.where(np.isnan(values), fmt.quiet_nan or 0, np.where(raw > fmt.max_finite, fmt.infinity or 0, raw))
-    raw = np.where(np.isinf(values), fmt.infinity or 0, raw)
-    patterns: Patterns = (raw | (np.signbit(values).astype(np.int64) << fmt.sign_position)).astype(pattern_dtype(fmt))
-    return patterns
+    """Return the patterns of values rounded to nearest even, as the semantics convert numbers of fp64."""
+    rules = Rules(Conversion(Rounding.RNE, fmt, fmt.fraction_bits), Overflow.INFINITY, NegativeZero.NEGATIVE, False)
+    words = ARRAYS.from_patterns(values.astype(np.float64).view(np.uint64), _FP64.bits)
+    found = convert_number(ARRAYS, rules, NanCode.QUIET, unpack(ARRAYS, _FP64, words))
+    return np.asarray(found.data).astype(pattern_dtype(fmt))
 
 
 def _nearest(fmt: Format, values: np.ndarray) -> Patterns:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
-from mmaproof.explain.values import exact, ulp
+from mmaproof.explain.values import exact
 from mmaproof.gemm.programs.algorithm import OPERANDS, Algorithm
 from mmaproof.gemm.programs.arithmetic import Arithmetic
 from mmaproof.gemm.programs.named import find_gemm, find_programs
@@ -56,7 +56,7 @@ class Returned:
     @property
     def ulps(self) -> Fraction | None:
         """The error in units in the last place of the exact result, in the format of d."""
-        return None if self.error is None else self.error / ulp(self.exact, self.plan.formats[3])
+        return None if self.error is None else self.error / self.plan.formats[3].ulp(self.exact)
 
     @property
     def error_text(self) -> str:

@@ -17,7 +17,7 @@ from mmaproof.designs.formats import FORMATS, Format
 from mmaproof.designs.operands import Patterns
 from mmaproof.explain import Picture, explain, joined
 from mmaproof.explain.html import answer_html
-from mmaproof.explain.values import exact, is_finite, pattern_number, pattern_value, ulp
+from mmaproof.explain.values import exact, is_finite, pattern_number, pattern_value
 from mmaproof.gemm.answers.compare import error_text
 from mmaproof.gemm.programs import Plan
 from mmaproof.gemm.programs.algorithm import Algorithm
@@ -74,7 +74,7 @@ class GemmRun:
         """The error in units in the last place of the exact result, in the format of d; None if there is none."""
         if self.error is None or self.exact is None:
             return None
-        return self.error / ulp(self.exact, self.d_format)
+        return self.error / self.d_format.ulp(self.exact)
 
     @property
     def operations(self) -> tuple[str, ...]:

@@ -387,12 +387,8 @@ def _finite(pattern: int) -> Fraction:
 
 def _nearest(value: Fraction) -> Fraction:
     """Return the number of fp32 nearest to ``value``, of two the even one; ValueError beyond the largest number."""
-    size = abs(value)
-    exponent = max(size.numerator.bit_length() - size.denominator.bit_length() - 1, FP32.e_min)
-    if size >= Fraction(2) ** (exponent + 1):
-        exponent += 1
-    unit = Fraction(2) ** (exponent - FP32.fraction_bits)
-    rounded = round(size / unit) * unit
+    unit = FP32.ulp(value)
+    rounded = round(abs(value) / unit) * unit
     if rounded > FP32.largest:
         raise ValueError(str(value))
     return -rounded if value < 0 else rounded

@@ -21,7 +21,6 @@ from mmaproof.designs.formats import Format
 from mmaproof.designs.steps import Guarantee
 from mmaproof.gemm.programs.arithmetic import rules_of
 from mmaproof.gemm.programs.schedule import Add, Call, Convert, Operand, Operation, Schedule, Zero, described
-from mmaproof.gemm.tolerances.words import floor_log2
 from mmaproof.properties.step_loss import loss_of, symbolic_step, why_no_loss
 from mmaproof.smt.algebra.protocol import Word
 from mmaproof.smt.algebra.terms import TermAlgebra
@@ -84,8 +83,7 @@ class Derived:
     @property
     def exponent(self) -> int:
         """The exponent that its pattern has at most."""
-        size = self.most + self.error
-        return max(floor_log2(size), self.fmt.e_min) if size else self.fmt.e_min
+        return self.fmt.exponent_of(self.most + self.error)
 
 
 @dataclass(frozen=True)
@@ -301,7 +299,7 @@ class _StepLemmas:
 
 
 def _exponent(x: Maximum) -> int:
-    return max(floor_log2(x.value), x.fmt.e_min) if x.value else x.fmt.e_min
+    return x.fmt.exponent_of(x.value)
 
 
 def _cut_off(cut: Record, power: int, last: int) -> Fraction:
@@ -316,7 +314,7 @@ def _converted(most: Fraction, off: Fraction, rho: Record, fmt: Format) -> Deriv
     ulp = Fraction(2) ** (fmt.e_max - bits)
     if size > fmt.largest // ulp * ulp:
         raise NotDerivedError("a number may overflow")
-    unit, power = Fraction(1, 1 << bits + int(rho["half"])), max(floor_log2(size), fmt.e_min) if size else fmt.e_min
+    unit, power = Fraction(1, 1 << bits + int(rho["half"])), fmt.exponent_of(size)
     # a result with a larger exponent is larger than the sum by more than its conversion moves it
     power += size >= Fraction(2) ** (power + 1) * (1 - unit)
     return Derived(most, off + Fraction(2) ** power * unit, fmt, bits)

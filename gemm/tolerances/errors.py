@@ -25,7 +25,6 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError, InputError
 from mmaproof.designs.formats import FORMATS, Format
 from mmaproof.designs.operands import Patterns, pattern_dtype
-from mmaproof.explain.values import ulp
 from mmaproof.gemm.answers.matrices import Distribution, find_distribution
 from mmaproof.gemm.programs import Plan
 from mmaproof.gemm.programs.algorithm import OPERANDS, Algorithm
@@ -350,7 +349,7 @@ def point(
         max(map(abs, errors)),
         float(sum(map(abs, errors)) / len(errors)),
         float((sizes / np.maximum(magnitudes[finite], np.finfo(np.float64).tiny)).max()),
-        float(np.median([float(abs(e) / ulp(x, fmt)) for e, x in zip(errors, exact, strict=True)])),
+        float(np.median([float(abs(e) / fmt.ulp(x)) for e, x in zip(errors, exact, strict=True)])),
         float(sum(errors) / len(errors)),
         nothing,
         bound,

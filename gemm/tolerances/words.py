@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.errors import InputError
-from mmaproof.designs.formats import Format
+from mmaproof.designs.formats import Format, floor_log2
 from mmaproof.designs.operands import pattern_dtype
 from mmaproof.gemm.programs.evaluate import places, words_of
 from mmaproof.gemm.programs.linear import weights_of_words
@@ -168,7 +168,7 @@ def rounding_error(most: Fraction, fmt: Format, rounding: Rounding) -> Fraction:
 
 def rounded_magnitude(most: Fraction, fmt: Format, rounding: Rounding) -> Fraction:
     """Return ``most`` rounded to ``fmt`` without an upper end of exponents. RTN and RTP round it up."""
-    ulp = Fraction(2) ** (max(floor_log2(most), fmt.e_min) - fmt.fraction_bits) if most else least(fmt)
+    ulp = fmt.ulp(most)
     count = most / ulp
     match rounding:
         case Rounding.RNE:
@@ -186,12 +186,6 @@ def rounded_magnitude(most: Fraction, fmt: Format, rounding: Rounding) -> Fracti
 def least(fmt: Format) -> Fraction:
     """Return the smallest positive number of a floating-point format."""
     return Fraction(2) ** (fmt.e_min - fmt.fraction_bits)
-
-
-def floor_log2(x: Fraction) -> int:
-    """Return floor(log2(x)) of a positive number."""
-    top = x.numerator.bit_length() - x.denominator.bit_length()
-    return top if Fraction(2) ** top <= x else top - 1
 
 
 def _log2_below(x: Fraction) -> int:
