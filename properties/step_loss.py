@@ -29,7 +29,6 @@ from mmaproof.designs.conversions import Rounding, Stochastic
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.steps import Guarantee
-from mmaproof.gemm.programs.arithmetic import rules_of
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving.conversions import ConversionError, conversion_errors, one_number
@@ -372,7 +371,7 @@ def lemmas_of_operation(kind: str, fmt: Format, source: Format, rounding: Roundi
 
     It is the ``addition`` of two numbers, a ``product``, or the ``conversion`` of a number of the format ``source``.
     """
-    algebra, rules = TermAlgebra(), rules_of(fmt, rounding).unclamped
+    algebra, rules = TermAlgebra(), Rules.of_format(fmt, rounding).unclamped
     x, y = (unpack(algebra, source, _symbol(algebra, name, source)) for name in ("x", "y"))
     match kind:
         case "addition":

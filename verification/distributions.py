@@ -15,12 +15,12 @@ import numpy as np
 
 from mmaproof.designs.arrays import values_of
 from mmaproof.designs.catalogue import find_design
-from mmaproof.designs.conversions import Conversion, Rounding
+from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import FORMATS, Format, Specials
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
-from mmaproof.designs.readings import NanCode, NegativeZero, Overflow
+from mmaproof.designs.readings import NanCode
 from mmaproof.smt.evaluate import ARRAYS
 from mmaproof.smt.semantics.convert import Rules
 from mmaproof.smt.semantics.ieee import convert_number
@@ -97,7 +97,7 @@ def _cut_fp32(fmt: Format, values: np.ndarray) -> Patterns:
 
 def _rounded(fmt: Format, values: np.ndarray) -> Patterns:
     """Return the patterns of values rounded to nearest even, as the semantics convert numbers of fp64."""
-    rules = Rules(Conversion(Rounding.RNE, fmt, fmt.fraction_bits), Overflow.INFINITY, NegativeZero.NEGATIVE, False)
+    rules = Rules.of_format(fmt, Rounding.RNE)
     words = ARRAYS.from_patterns(values.astype(np.float64).view(np.uint64), _FP64.bits)
     found = convert_number(ARRAYS, rules, NanCode.QUIET, unpack(ARRAYS, _FP64, words))
     return np.asarray(found.data).astype(pattern_dtype(fmt))

@@ -9,10 +9,10 @@ from math import prod
 from typing import Any, Generic
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.designs.conversions import Conversion, OutOfRange, Rounding, Stochastic
+from mmaproof.designs.conversions import OutOfRange, Rounding, Stochastic
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import FORMATS, Format
-from mmaproof.designs.readings import NanCode, NegativeZero, Overflow
+from mmaproof.designs.readings import NanCode
 from mmaproof.designs.steps import Guarantee
 from mmaproof.gemm.programs.numbers import Number, Span
 from mmaproof.gemm.programs.schedule import EXPONENT, FP32, FUSED, Residues, Slices, Split
@@ -116,13 +116,6 @@ class Step(Generic[D]):
     unit: Design | None = None
 
 
-def rules_of(fmt: Format, rounding: Rounding | Stochastic, out_of_range: OutOfRange | None = None) -> Rules:
-    """Return the rules of an IEEE 754 operation whose result is of ``fmt``; subnormals are kept."""
-    rho = Conversion(rounding, fmt, fmt.fraction_bits)
-    overflow = Overflow.LARGEST_FINITE if rounding.truncates else Overflow.INFINITY
-    return Rules(rho, overflow, NegativeZero.NEGATIVE, flushes=False, out_of_range=out_of_range)
-
-
 @dataclass(frozen=True)
 class Cutting(Generic[D]):
     """The words of the elements ``ks`` of an operand: for each word, its numbers in that order.
@@ -177,7 +170,7 @@ class Arithmetic(Generic[D, T]):
         if x.fmt is fmt:
             return x
         value = unpack(self.algebra, x.fmt, x.word)
-        rules = rules_of(fmt, rounding, out_of_range)
+        rules = Rules.of_format(fmt, rounding, out_of_range)
         word = ieee.convert_number(self.algebra, rules, NanCode.QUIET, value, random)
         return self._noted(label, ((x,),), Number(fmt, word, x.span.rounded(fmt)))
 
@@ -193,7 +186,7 @@ class Arithmetic(Generic[D, T]):
         if not places:
             return x
         value = unpack(self.algebra, x.fmt, x.word)
-        word = ieee.scale(self.algebra, rules_of(x.fmt, Rounding.RNE), NanCode.QUIET, value, places)
+        word = ieee.scale(self.algebra, Rules.of_format(x.fmt, Rounding.RNE), NanCode.QUIET, value, places)
         return self._noted(label, ((x,),), Number(x.fmt, word, x.span.scaled(places)))
 
     def add(self, label: str, x: Number[D], y: Number[D], rounding: Rounding = Rounding.RNE) -> Number[D]:
@@ -203,7 +196,7 @@ class Arithmetic(Generic[D, T]):
             wrapped = self.algebra.extract(self.algebra.add(*held), x.fmt.bits - 1, 0)
             return self._noted(label, ((x,), (y,)), Number(x.fmt, wrapped, x.span.with_(y.span).summed(2)))
         values = [unpack(self.algebra, n.fmt, n.word) for n in (x, y)]
-        word = ieee.add(self.algebra, rules_of(x.fmt, rounding), NanCode.QUIET, *values)
+        word = ieee.add(self.algebra, Rules.of_format(x.fmt, rounding), NanCode.QUIET, *values)
         return self._noted(label, ((x,), (y,)), Number(x.fmt, word, x.span.with_(y.span).summed(2)))
 
     def multiply(self, label: str, x: Number[D], factor: int) -> Number[D]:
@@ -214,7 +207,7 @@ class Arithmetic(Generic[D, T]):
         """Return ``x * y``, two numbers of one format, rounded to nearest."""
         fmt = x.fmt
         first, second = (unpack(self.algebra, fmt, n.word) for n in (x, y))
-        word = ieee.multiply(self.algebra, rules_of(fmt, Rounding.RNE), NanCode.QUIET, Factors(first, second))
+        word = ieee.multiply(self.algebra, Rules.of_format(fmt, Rounding.RNE), NanCode.QUIET, Factors(first, second))
         return self._noted(label, ((x,), (y,)), Number(fmt, word, x.span.times(y.span)))
 
     def multiply_add(self, label: str, x: Number[D], factor: int, y: Number[D]) -> Number[D]:
@@ -225,7 +218,7 @@ class Arithmetic(Generic[D, T]):
         """Return ``x - y`` in the format of ``x``, rounded to nearest; that of ``y`` is not wider."""
         first, second = (unpack(self.algebra, n.fmt, n.word) for n in (x, y))
         second = replace(second, negative=self.algebra.negation(second.negative))
-        word = ieee.add(self.algebra, rules_of(x.fmt, Rounding.RNE), NanCode.QUIET, first, second)
+        word = ieee.add(self.algebra, Rules.of_format(x.fmt, Rounding.RNE), NanCode.QUIET, first, second)
         return self._noted(label, ((x,), (y,)), Number(x.fmt, word, x.span.with_(y.span).summed(2)))
 
     def call(
@@ -322,7 +315,7 @@ class Arithmetic(Generic[D, T]):
         else:
             value = unpack(self.algebra, x.fmt, x.word)
             value = replace(value, exponent=value.exponent + exponent)
-            word = ieee.convert_number(self.algebra, rules_of(fmt, Rounding.RNE), NanCode.QUIET, value)
+            word = ieee.convert_number(self.algebra, Rules.of_format(fmt, Rounding.RNE), NanCode.QUIET, value)
         return self._noted(label, ((x,),), Number(fmt, word, span))
 
     def combine(
@@ -347,7 +340,7 @@ class Arithmetic(Generic[D, T]):
     def _rounded(self, value: Word[D], exponent: Word[D], fmt: Format) -> Word[D]:
         """Return the signed integer ``value`` times ``2**exponent`` (signed), rounded to nearest in ``fmt``."""
         positive = self.algebra.truth(False)
-        return convert(self.algebra, rules_of(fmt, Rounding.RNE), value, exponent, 0, positive)[0]
+        return convert(self.algebra, Rules.of_format(fmt, Rounding.RNE), value, exponent, 0, positive)[0]
 
     def _noted(
         self, label: str, operands: tuple[tuple[Number[D], ...], ...], result: Number[D], unit: Design | None = None

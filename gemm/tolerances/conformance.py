@@ -21,7 +21,6 @@ from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import Patterns, pattern_dtype
 from mmaproof.designs.readings import NanCode
 from mmaproof.gemm.programs import Plan
-from mmaproof.gemm.programs.arithmetic import rules_of
 from mmaproof.gemm.programs.evaluate import multiply_plan
 from mmaproof.hardware_replay.matrix_target import MatrixTarget, Product
 from mmaproof.smt.algebra.integers import IntegerAlgebra
@@ -240,9 +239,9 @@ def _counted(name: str, wrong: npt.NDArray[np.bool_]) -> Check:
 def _projection(subject: Plan | MatrixTarget, product: Product) -> Rules:
     """Return how the last sum of a plan, or of a unit, is converted; the mode OvfInf for a function."""
     if not isinstance(subject, Plan):
-        return rules_of(product.d, Rounding.RNE, OutOfRange.parse("ovfinf", product.d))
+        return Rules.of_format(product.d, Rounding.RNE, OutOfRange.parse("ovfinf", product.d))
     of_unit = subject.unit.step.projection if subject.is_unit else None
-    return rules_of(product.d, *(of_unit or (subject.epilogue.rounding, subject.epilogue.out_of_range)))
+    return Rules.of_format(product.d, *(of_unit or (subject.epilogue.rounding, subject.epilogue.out_of_range)))
 
 
 def _projections(rules: Rules, product: Product, a: Patterns, b: Patterns) -> Patterns:

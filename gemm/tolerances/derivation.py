@@ -19,7 +19,6 @@ from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.steps import Guarantee
-from mmaproof.gemm.programs.arithmetic import rules_of
 from mmaproof.gemm.programs.schedule import Add, Call, Convert, Operand, Operation, Schedule, Zero, described
 from mmaproof.properties.step_loss import loss_of, symbolic_step, why_no_loss
 from mmaproof.smt.algebra.protocol import Word
@@ -240,7 +239,7 @@ class _Deriving:
         ((shape, cut),) = shapes
         kept, top = cut_lemma(shape, cut), top_of_sum_lemma(total_of, fmt)
         rho = rho_lemma(
-            rules_of(fmt, rounding), total.total.width, total.e_max.width, total.fraction_bits, total.largest
+            Rules.of_format(fmt, rounding), total.total.width, total.e_max.width, total.fraction_bits, total.largest
         )
         bits = max(x.bits, y.bits)
         count = 1 + (bits > cut.fraction_bits)
@@ -256,7 +255,7 @@ class _Deriving:
             raise NotDerivedError(f"no bundle is about conversions from {x.fmt.name} to {operation.fmt.name}")
         algebra = TermAlgebra()
         read = unpack(algebra, x.fmt, algebra.symbol(f"x_{x.fmt.name}", x.fmt.bits))
-        rules = rules_of(operation.fmt, operation.rounding, operation.out_of_range)
+        rules = Rules.of_format(operation.fmt, operation.rounding, operation.out_of_range)
         width, largest = read.significand.negated_where(read.negative).width, (2 << x.fmt.fraction_bits) - 1
         rho = rho_lemma(rules, width, read.exponent.width, x.fmt.fraction_bits, largest)
         found = _converted(x.most, x.error, rho.of, operation.fmt)

@@ -54,6 +54,13 @@ class Rules:
         return cls(*ways, rounded.range_end)
 
     @classmethod
+    def of_format(cls, fmt: Format, rounding: Rounding | Stochastic, out_of_range: OutOfRange | None = None) -> Rules:
+        """Return the rules of an IEEE 754 operation outside units whose result is of ``fmt``; subnormals are kept."""
+        overflow = Overflow.LARGEST_FINITE if rounding.truncates else Overflow.INFINITY
+        rho = Conversion(rounding, fmt, fmt.fraction_bits)
+        return cls(rho, overflow, NegativeZero.NEGATIVE, flushes=False, out_of_range=out_of_range)
+
+    @classmethod
     def of_late_addition(cls, design: Design) -> Rules:
         """Return the rules of the addition of c to the converted sum of the products."""
         step = design.step
