@@ -21,6 +21,7 @@ from typing import Any
 
 from mmaproof.designs.design import ACCUMULATOR, DISCLOSED, UNSTATED, Design, Evidence, Level, RowEvidence
 from mmaproof.designs.errors import CatalogueError, DesignError, InputError, did_you_mean, shortened
+from mmaproof.designs.fields import Fields
 from mmaproof.designs.files import read_toml
 from mmaproof.designs.formats import Format, find_format
 from mmaproof.designs.names import architecture_of, fitting, libraries_run_on, told_apart, turned, words_of
@@ -281,7 +282,7 @@ def read_catalogue(*paths: Path) -> Catalogue:
         for row in _units(path, data):
             for design in row.designs(architectures, families):
                 if design.base_name in designs:
-                    raise row.fail(
+                    raise row.wrong(
                         "instructions",
                         f"{design.base_name} is listed twice (first as {designs[design.base_name].source!r})",
                     )
@@ -289,7 +290,7 @@ def read_catalogue(*paths: Path) -> Catalogue:
         for name, table in stated.items():
             for design in table.assumed_designs(architectures, list(designs.values())):
                 if design.base_name in designs:
-                    raise table.fail("assumed_like", f"{design.base_name} is listed too: {name} has rows of its own")
+                    raise table.wrong("assumed_like", f"{design.base_name} is listed too: {name} has rows of its own")
                 designs[design.base_name] = design
     return Catalogue(designs, architectures)
 
@@ -299,9 +300,7 @@ def _tables(path: Path, data: dict[str, Any], name: str) -> Iterator[_Table]:
     if not isinstance(held, dict):
         raise CatalogueError(f"{path}: {name}: tables are needed, [{name}.NAME]")
     for key, fields in held.items():
-        if not isinstance(fields, dict):
-            raise CatalogueError(f"{path}: {name}.{key}: {fields!r} is not a table")
-        yield _Table(path, f"{name}.{key}", fields)
+        yield _Table(f"{path}: {name}.{key}: ", fields, path, key)
 
 
 def _units(path: Path, data: dict[str, Any]) -> Iterator[_Table]:
@@ -311,35 +310,25 @@ def _units(path: Path, data: dict[str, Any]) -> Iterator[_Table]:
     if not any(data.values()):
         raise CatalogueError(f"{path}: the file is empty: a catalogue has one [[unit]] at least, or what others share")
     for number, row in enumerate(rows, start=1):
-        if not isinstance(row, dict):
-            raise CatalogueError(f"{path}: unit {number}: {row!r} is not a table: written [[unit]]")
-        yield _Table(path, f"unit {number}", row)
+        yield _Table(f"{path}: unit {number}: ", row, path)
 
 
-@dataclass(frozen=True)
-class _Table:
-    """One table of a catalogue file while it is read. ``where`` names it in errors."""
+class _Table(Fields):
+    """A table of a catalogue file. ``name`` is the NAME of [architectures.NAME] or [families.NAME]."""
 
-    path: Path
-    where: str
-    fields: dict[str, Any]
+    ERROR = CatalogueError
 
-    def fail(self, name: str, problem: str) -> CatalogueError:
-        return CatalogueError(f"{self.path}: {self.where}: {name}: {problem}")
-
-    @property
-    def name(self) -> str:
-        """The NAME of an [architectures.NAME] or [families.NAME] table."""
-        return self.where.partition(".")[2]
+    def __init__(self, where: str, held: Any, path: Path, name: str = "") -> None:
+        super().__init__(where, held)
+        self.path, self.name = path, name
 
     def architecture(self) -> Architecture:
         """Return the architecture that this table describes."""
-        self.check_fields(("title", "targets"), ("assumed_like", "lacks"))
+        self.only(("title", "targets", "assumed_like", "lacks"), ("title", "targets"))
         if not _NAME.fullmatch(self.name):
-            raise CatalogueError(f"{self.path}: {self.where}: a name is of letters, digits, '_', '.' and '-'")
-        like = self.text("assumed_like") if "assumed_like" in self.fields else None
-        lacks = tuple(self.texts("lacks")) if "lacks" in self.fields else ()
-        return Architecture(self.name, self.text("title"), tuple(self.texts("targets")), like, lacks)
+            raise CatalogueError(f"{self.where}a name is of letters, digits, '_', '.' and '-'")
+        like, lacks = self.text_or_none("assumed_like"), self.texts("lacks")
+        return Architecture(self.name, self.text("title"), self.texts("targets"), like, lacks)
 
     def assumed_designs(self, architectures: dict[str, Architecture], designs: list[Design]) -> Iterator[Design]:
         """Yield the designs that this architecture takes over from the one that it is assumed to be like, if any."""
@@ -348,11 +337,11 @@ class _Table:
             return
         described = [x.name for x in architectures.values() if x.assumed_like is None]
         if like not in described:
-            raise self.fail("assumed_like", f"{like!r} is not an architecture with rows: one of {', '.join(described)}")
+            raise self.wrong("assumed_like", f"{like!r} has no rows: one of {', '.join(described)}")
         lacks = architectures[self.name].lacks
         taken = [x for x in designs if x.architecture == like]
         if unknown := [x for x in lacks if not any(y.instruction.startswith(x) for y in taken)]:
-            raise self.fail("lacks", f"{like} has no instruction {unknown[0]}...")
+            raise self.wrong("lacks", f"{like} has no instruction {unknown[0]}...")
         for design in (x for x in taken if not x.instruction.startswith(lacks)):
             row = f"{self.name}/{design.evidence.row.partition('/')[2]}"
             evidence = RowEvidence(row, Evidence(Level.ASSUMED, ""), like=like)
@@ -361,106 +350,67 @@ class _Table:
 
     def family(self) -> _Family:
         """Return the family that this table describes."""
-        self.check_fields((), _FAMILY_FIELDS)
+        self.only(_FAMILY_FIELDS)
         return _Family(self.settings(), self.evidence(), self.path.parent)
 
     def evidence(self) -> RowEvidence:
         """Return what the parameters of this table rest on, as far as it says."""
         try:
-            whole = Evidence.parse(self.text("evidence")) if "evidence" in self.fields else None
+            whole = Evidence.parse(self.text("evidence")) if "evidence" in self.held else None
         except DesignError as error:
-            raise self.fail("evidence", str(error)) from error
-        held = self.fields.get("evidence_of", {})
+            raise self.wrong("evidence", str(error)) from error
+        held = self.held.get("evidence_of", {})
         if not isinstance(held, dict) or not all(isinstance(x, str) for x in held.values()):
-            raise self.fail("evidence_of", f'{held!r} is not a table of texts: write {{ nan_code = "assumed: why" }}')
+            raise self.wrong("evidence_of", f'{held!r} is not a table of texts: write {{ nan_code = "assumed: why" }}')
         parameters = {}
         for name, text in held.items():
             try:
                 definition(name)
                 parameters[name] = Evidence.parse(text)
             except DesignError as error:
-                raise self.fail("evidence_of", f"{name}: {error}") from error
+                raise self.wrong("evidence_of", f"{name}: {error}") from error
         return RowEvidence(whole=whole, parameters=parameters)
-
-    def check_fields(self, needed: tuple[str, ...], allowed: tuple[str, ...] = ()) -> None:
-        """Raise CatalogueError if a field is missing or unknown."""
-        for name in self.fields:
-            if name not in needed + allowed:
-                known = needed + allowed
-                raise self.fail(name, f"unknown field: one of {', '.join(known)}{did_you_mean(name, known)}")
-        for name in needed:
-            if name not in self.fields:
-                raise self.fail(name, f"is missing; required here: {', '.join(needed)}")
-
-    def text(self, name: str) -> str:
-        if not isinstance(self.fields[name], str):
-            raise self.fail(name, f"{self.fields[name]!r} is not a text")
-        return str(self.fields[name])
-
-    def texts(self, name: str) -> list[str]:
-        held = self.fields[name]
-        if not isinstance(held, list) or not all(isinstance(x, str) for x in held):
-            raise self.fail(name, f"{held!r} is not a list of texts")
-        return held
-
-    def number(self, name: str) -> int:
-        held = self.fields.get(name)
-        if not isinstance(held, int) or isinstance(held, bool) or held < 1:
-            raise self.fail(name, f"{held!r} is not an integer, 1 or more")
-        return held
-
-    def truth(self, name: str, *, given: bool) -> bool:
-        """Return a field that is true or false, and ``given`` where it is left out."""
-        held = self.fields.get(name, given)
-        if not isinstance(held, bool):
-            raise self.fail(name, f"{held!r} is not true or false")
-        return held
 
     def settings(self) -> dict[str, Any]:
         """Return the parameters that this table sets, and L_max."""
-        found: dict[str, Any] = {"L_max": self.number("L_max")} if "L_max" in self.fields else {}
+        found: dict[str, Any] = {"L_max": self.number("L_max")} if "L_max" in self.held else {}
         for name in DEFINITIONS:
-            if name in self.fields and name != "L":
+            if name in self.held and name != "L":
                 try:
-                    found[name] = parse_parameter(name, str(self.fields[name]))
+                    found[name] = parse_parameter(name, str(self.held[name]))
                 except DesignError as error:
-                    raise self.fail(name, str(error)) from error
+                    raise self.wrong(name, str(error)) from error
         return found
 
     def formats(self, name: str) -> list[Format]:
-        """Return the formats that a field lists. Raises CatalogueError if there are none."""
-        names = [self.text(name)] if isinstance(self.fields[name], str) else self.texts(name)
+        """Return the formats that a field lists, or the one that it names. Raises CatalogueError if there are none."""
+        if not isinstance(self.held[name], list):
+            return [self.format(name)]
+        names = self.texts(name)
         if not names:
-            raise self.fail(name, "no format is given: one at least")
+            raise self.wrong(name, "no format is given: one at least")
         try:
-            return [find_format(n) for n in names]
-        except InputError as error:
-            raise self.fail(name, str(error)) from error
-
-    def format(self, name: str) -> Format:
-        """Return the format that a field names."""
-        found = self.formats(name)
-        if len(found) > 1:
-            raise self.fail(name, f"{len(found)} formats are given: exactly one is needed")
-        return found[0]
+            return [find_format(x) for x in names]
+        except InputError as problem:
+            raise self.wrong(name, str(problem)) from problem
 
     def designs(self, architectures: dict[str, Architecture], families: dict[str, _Family]) -> Iterator[Design]:
         """Yield the designs of a [[unit]] table, one for each instruction and combination of formats."""
-        self.check_fields(_ROW_FIELDS, _ROW_OPTIONAL)
+        self.only((*_ROW_FIELDS, *_ROW_OPTIONAL), _ROW_FIELDS)
         for name, known in (("architecture", architectures), ("family", families)):
             if self.text(name) not in known:
-                raise self.fail(name, f"unknown {self.text(name)!r}: one of {', '.join(known)}")
+                raise self.wrong(name, f"unknown {self.text(name)!r}: one of {', '.join(known)}")
         family = families[self.text("family")]
         stated = self.settings()
         settings = family.settings | stated
         if "L_max" not in settings:
-            raise self.fail("L_max", "is missing, here and in the family")
-        scale = self.format("scale") if "scale" in self.fields else None
-        block = self.number("block") if "block" in self.fields else None
+            raise self.wrong("L_max", "is missing, here and in the family")
+        scale = self.format("scale") if "scale" in self.held else None
+        block = self.number_or_none("block")
         columns = [self.formats(x) for x in ("a", "b", "c")]
         d = self.format("d")
         if not self.texts("instructions"):
-            raise self.fail("instructions", "no instruction is given: one at least")
+            raise self.wrong("instructions", "no instruction is given: one at least")
         named = [
             (self.instruction(template, signature), signature)
             for template in self.texts("instructions")
@@ -479,7 +429,7 @@ class _Table:
             spelled["{scale}"] = signature.scale.isa_name
         instruction = re.sub(r"\{[^{}]*\}", lambda found: spelled.get(found[0], found[0]), template)
         if not _NAME.fullmatch(instruction):
-            raise self.fail(
+            raise self.wrong(
                 "instructions",
                 f"{template!r}: an instruction is of letters, digits, '_', '.' and '-'; only {{a}} {{b}} {{c}} {{d}} "
                 f"and, with scales, {{scale}} are replaced",
@@ -497,9 +447,9 @@ class _Table:
         """Return the design of one instruction; ``composed`` returns its step of L products, at most ``most``."""
         shape = _SHAPE.search(instruction)
         if shape is None:
-            raise self.fail("instructions", f"{instruction!r} states no shape such as m16n8k16 or 32x32x8")
+            raise self.wrong("instructions", f"{instruction!r} states no shape such as m16n8k16 or 32x32x8")
         m, n, k = (int(x) for x in shape.groups() if x is not None)
-        if self.truth("selects_half", given=False):  # the shape counts all elements of b
+        if self.truth("selects_half", default=False):  # the shape counts all elements of b
             k //= 2
         try:
             chain, step, idle = composed(max(min(k, most), 1))
@@ -515,15 +465,15 @@ class _Table:
                 step,
                 self.text("source"),
                 evidence=evidence,
-                k_multiple=self.number("k_multiple") if "k_multiple" in self.fields else None,
-                takes_c=self.truth("takes_c", given=True),
+                k_multiple=self.number_or_none("k_multiple"),
+                takes_c=self.truth("takes_c", default=True),
             )
         except DesignError as error:
             name = {None: "instructions", "L": "L_max"}.get(error.field, error.field)
-            raise self.fail(str(name), str(error)) from error
+            raise self.wrong(str(name), str(error)) from error
         for name, value in idle.items():
             stated = format_parameter(name, value)
-            raise self.fail(name, f"{name} = {stated} has no effect in {instruction} with its other parameters")
+            raise self.wrong(name, f"{name} = {stated} has no effect in {instruction} with its other parameters")
         return design
 
 

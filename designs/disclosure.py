@@ -15,8 +15,9 @@ from typing import Any
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.design import DISCLOSED, Design, Evidence, Level, RowEvidence
 from mmaproof.designs.errors import DesignError, InputError, did_you_mean
+from mmaproof.designs.fields import Fields, parse_object, shown
 from mmaproof.designs.files import read_text, why_unreadable
-from mmaproof.designs.formats import Format, find_format
+from mmaproof.designs.formats import Format
 from mmaproof.designs.levels import STRUCTURE, levels_of
 from mmaproof.designs.parameters import DEFINITIONS, compose, format_parameter, parse_parameter, settings_of
 from mmaproof.designs.signature import Signature
@@ -68,10 +69,10 @@ def read_disclosure(path: Path) -> Design:
     DesignError for what is missing, unknown or wrong in it.
     """
     try:
-        held = json.loads(read_text(path), object_pairs_hook=_without_repetitions)
+        held = parse_object(read_text(path), object_pairs_hook=_without_repetitions)
     except OSError as problem:
         raise InputError(f"{path}: {why_unreadable(problem)}") from problem
-    except (ValueError, RecursionError) as problem:
+    except ValueError as problem:
         raise InputError(f"{path}: not a disclosure: {problem}") from problem
     try:
         read = _Table("", held).design(path)
@@ -100,78 +101,50 @@ def _without_repetitions(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-class _Table:
+class _Table(Fields):
     """An object of the file, read field by field. Every problem names its field."""
 
-    def __init__(self, name: str, held: Any) -> None:
-        self._name = name
-        if not isinstance(held, dict):
-            raise DesignError(f"{name or 'the file'}: an object is expected, not {_short(held)}")
-        self._held: dict[str, Any] = held
-
-    def wrong(self, name: str, problem: str) -> DesignError:
-        return DesignError(f"{self._name}.{name}: {problem}" if self._name else f"{name}: {problem}")
-
-    def only(self, names: Sequence[str], why: str = "") -> None:
-        """Raise DesignError unless the fields are these, all of them and no other."""
-        for name in self._held:
-            if name not in names:
-                hint = did_you_mean(name, names)
-                raise self.wrong(name, f"{why or 'unknown field'}{hint}; it has {', '.join(names)}")
-        missing = [name for name in names if name not in self._held]
-        if missing:
-            raise self.wrong(missing[0], _missing(missing))
+    ERROR, KIND = DesignError, "an object"
 
     def text(self, name: str) -> str:
-        held = self._held[name]
-        if not isinstance(held, str) or not held.strip() or not held.isprintable() or len(held) > _LONGEST_TEXT:
-            raise self.wrong(
-                name, f"one line of text of up to {_LONGEST_TEXT} characters is expected, not {_short(held)}"
-            )
-        return held
-
-    def number(self, name: str) -> int:
-        held = self._held[name]
-        if type(held) is not int or held < 1:
-            raise self.wrong(name, f"an integer, 1 or more, is expected, not {_short(held)}")
-        return held
+        text = super().text(name)
+        if not text.isprintable() or len(text) > _LONGEST_TEXT:
+            raise self.expected(name, f"one line of text of up to {_LONGEST_TEXT} characters")
+        return text
 
     def format(self, name: str) -> Format:
-        text = self.text(name)
-        try:
-            found = find_format(text)
-        except InputError as problem:
-            raise self.wrong(name, str(problem)) from problem
-        if found.name != text:
-            raise self.wrong(name, f"{text!r} is written {found.name!r} here")
+        found = super().format(name)
+        if found.name != self.held[name]:
+            raise self.wrong(name, f"{self.held[name]!r} is written {found.name!r} here")
         return found
 
     def signature(self) -> Signature:
-        formats = _Table("formats", self._held["formats"])
-        formats.only(_OPERANDS)
+        formats = _Table("formats.", self.held["formats"])
+        formats.only(_OPERANDS, _OPERANDS)
         a, b, c, d = (formats.format(x) for x in _OPERANDS)
-        if self._held["scales"] is None:
+        if self.held["scales"] is None:
             return Signature(a, b, c, d)
-        scales = _Table("scales", self._held["scales"])
-        scales.only(("format", "block"))
+        scales = _Table("scales.", self.held["scales"])
+        scales.only(("format", "block"), ("format", "block"))
         return Signature(a, b, c, d, scales.format("format"), scales.number("block"))
 
     def design(self, path: Path) -> Design:
         """Return the design that the whole file describes, called by the file."""
-        self.only((*_FIELDS, _OPTIONAL) if _OPTIONAL in self._held else _FIELDS)
-        version = self._held[_VERSION_FIELD]
+        self.only((*_FIELDS, _OPTIONAL), _FIELDS)
+        version = self.held[_VERSION_FIELD]
         if type(version) is not int or version != VERSION:
-            raise self.wrong(_VERSION_FIELD, f"version {_short(version)} is not read here: {VERSION} is")
-        parameters = _Table("parameters", self._held["parameters"])
-        settings = {name: parameters.parameter(name) for name in parameters._held}
+            raise self.wrong(_VERSION_FIELD, f"version {shown(version)} is not read here: {VERSION} is")
+        parameters = _Table("parameters.", self.held["parameters"])
+        settings = {name: parameters.parameter(name) for name in parameters.held}
         try:
             chain, step = compose(settings)
         except DesignError as problem:
             raise DesignError(f"parameters: {problem}") from problem
         names = tuple(settings_of(chain, step))
-        parameters.only(names, "it has no effect with the other parameters, so it must not be stated")
-        evidence = _Table("evidence", self._held["evidence"])
-        evidence.only([x for x in names if x not in STRUCTURE], "no parameter here, or one on which no result depends")
+        parameters.only(names, names, "it has no effect with the other parameters, so it must not be stated")
+        evidence = _Table("evidence.", self.held["evidence"])
+        rest = [x for x in names if x not in STRUCTURE]
+        evidence.only(rest, rest, "no parameter here, or one on which no result depends")
         return Design(
             DISCLOSED,
             str(path),
@@ -183,24 +156,24 @@ class _Table:
             chain,
             step,
             f"disclosure of {self.text('name')}: {self.text('source')}",
-            evidence=RowEvidence(parameters={name: evidence.evidence(name) for name in evidence._held}),
-            k_multiple=self.number(_OPTIONAL) if _OPTIONAL in self._held else None,
+            evidence=RowEvidence(parameters={name: evidence.evidence(name) for name in evidence.held}),
+            k_multiple=self.number_or_none(_OPTIONAL),
         )
 
     def parameter(self, name: str) -> Any:
         """Return the value of a parameter. It has one spelling: that which a disclosure is written with."""
         if name not in DEFINITIONS:
             raise self.wrong(name, f"unknown parameter{did_you_mean(name, list(DEFINITIONS))}")
-        held = self._held[name]
+        held = self.held[name]
         if type(held) not in (int, str):
-            raise self.wrong(name, f"a number or a text is expected, not {_short(held)}")
+            raise self.expected(name, "a number or a text")
         try:
             value = parse_parameter(name, str(held))
         except DesignError as problem:
             raise DesignError(f"parameters: {problem}") from problem
         written = _plain(name, value)
         if type(written) is not type(held) or written != held:
-            raise self.wrong(name, f"{_short(held)} is written {json.dumps(written)} here")
+            raise self.wrong(name, f"{shown(held)} is written {json.dumps(written)} here")
         return value
 
     def evidence(self, name: str) -> Evidence:
@@ -213,13 +186,3 @@ class _Table:
             return Evidence.parse(text)
         except DesignError as problem:
             raise self.wrong(name, str(problem)) from problem
-
-
-def _missing(names: Sequence[str]) -> str:
-    others = f", and so are {', '.join(names[1:])}" if len(names) > 1 else ""
-    return f"is missing{others}; what is not stated is not assumed"
-
-
-def _short(held: object) -> str:
-    text = repr(held)
-    return text if len(text) <= 40 else f"{text[:37]}..."

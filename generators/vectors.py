@@ -20,6 +20,7 @@ import numpy as np
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError
+from mmaproof.designs.fields import parse_object
 from mmaproof.designs.files import read_text, why_unreadable, write_atomically
 from mmaproof.designs.formats import Format, find_format
 from mmaproof.designs.operands import OperandBatch, pattern_dtype
@@ -135,15 +136,7 @@ def is_vector_file(name: str) -> bool:
 
 def parse_vector(line: str) -> Vector:
     """Return the vector that a line of JSON spells; InputError says what is wrong with it."""
-    try:
-        record = json.loads(line)
-    except (
-        ValueError,
-        RecursionError,
-    ) as error:  # ValueError: also of numbers too long to read
-        raise InputError(f"not JSON: {error}") from error
-    if not isinstance(record, dict):
-        raise InputError("not a JSON object")
+    record = parse_object(line)
     formats = tuple(find_format(_text(record, f"{x}_format")) for x in "abcd")
     a, b, c, d = formats
     scale_format = find_format(_text(record, "scale_format")) if "scale_format" in record else None

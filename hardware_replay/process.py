@@ -20,12 +20,12 @@ import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError, TargetUnavailable
+from mmaproof.designs.fields import parse_object
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import pattern_dtype
 from mmaproof.hardware_replay.answers import Rows
@@ -35,17 +35,6 @@ from mmaproof.hardware_replay.target import Ran, Unit
 def pattern_template(fmt: Format) -> str:
     """Return the template with which ``%`` turns a pattern of ``fmt`` into a JSON text."""
     return f'"0x%0{fmt.hex_digits}x"'
-
-
-def read_object(line: bytes) -> dict[str, Any]:
-    """Return the JSON object that ``line`` holds. Raises InputError where it holds none."""
-    try:
-        record = json.loads(line.decode())
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"not JSON: {error}") from error
-    if not isinstance(record, dict):
-        raise InputError("not a JSON object")
-    return record
 
 
 def short(value: object, most: int = 60) -> str:
@@ -233,7 +222,7 @@ class _Exchange:
             raise InputError("one answer too many")
         if self.answered >= self._lines_sent - 1:
             raise InputError("answered before it was asked")
-        record = read_object(line)
+        record = parse_object(line)
         if record.get("row", self.answered + 1) != self.answered + 1:
             raise InputError(f"answered out of order: row {self.answered + 1} is due")
         d, text = self._rows.formats[3], record.get("d")

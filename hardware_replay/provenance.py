@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -11,6 +10,7 @@ from importlib.metadata import version
 from typing import Any, TypeGuard
 
 from mmaproof.designs.errors import InputError
+from mmaproof.designs.fields import parse_object
 from mmaproof.designs.formats import Format, find_format
 from mmaproof.hardware_replay.answers import Answers
 
@@ -124,12 +124,7 @@ def parse_provenance(text: str) -> Provenance:
 
     Raises InputError if it is not a JSON object, if its layout is newer, or if a field is missing or wrong.
     """
-    try:
-        record = json.loads(text, parse_float=_finite, parse_constant=_finite)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"not JSON: {error}") from error
-    if not isinstance(record, dict):
-        raise InputError("not a JSON object")
+    record = parse_object(text, parse_float=_finite, parse_constant=_finite)
     layout = record.pop("layout", None)
     if not is_count(layout) or layout < 1:
         raise InputError(f"layout is {_shortened(layout)}: an integer from 1 on is needed")

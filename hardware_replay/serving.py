@@ -19,10 +19,11 @@ import numpy as np
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError
+from mmaproof.designs.fields import parse_object
 from mmaproof.designs.formats import Format
 from mmaproof.designs.numbers import decimal_of, exact_pattern
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
-from mmaproof.hardware_replay.process import pattern_template, read_object, short
+from mmaproof.hardware_replay.process import pattern_template, short
 from mmaproof.smt.evaluate import evaluate_batch
 from mmaproof.smt.trace import evaluate
 
@@ -71,7 +72,7 @@ class Conversation:
             if not line.strip():
                 continue
             try:
-                record = read_object(line)
+                record = parse_object(line)
                 if self._k is None:
                     self._k = self._read_header(record)
                 else:

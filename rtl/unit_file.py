@@ -11,9 +11,9 @@ import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from mmaproof.designs.errors import InputError, did_you_mean
+from mmaproof.designs.errors import InputError
+from mmaproof.designs.fields import Fields
 from mmaproof.designs.files import read_text, read_toml, why_unreadable
 
 _COMMENT = re.compile(r"/\*.*?\*/|(?:^|(?<=\s))(?://|#)[^\n]*", re.DOTALL)
@@ -235,72 +235,37 @@ class UnitFile:
 def read_unit_file(path: Path) -> UnitFile:
     """Return the content of a UNIT.toml. Raises InputError for what is wrong in it, with the file and the key."""
     held = read_toml(path, absent="; `mmaproof rtl init` writes a first one for a module")
-    return _Reader(path, "", held).unit()
+    return _Reader(f"{path}: ", held).unit(path)
 
 
 def _is_constant(text: str) -> bool:
     return re.fullmatch(r"\s*\d+'[bodhBODH]\w+\s*", text) is not None
 
 
-class _Reader:
+class _Reader(Fields):
     """A table of the file, read key by key."""
 
-    def __init__(self, path: Path, name: str, table: Mapping[str, Any]) -> None:
-        self._path = path
-        self._name = name
-        self._table = table
-
-    def wrong(self, key: str, problem: str) -> InputError:
-        where = f"[{self._name}] {key}" if self._name else key
-        return InputError(f"{self._path}: {where}: {problem}")
-
-    def only(self, *known: str) -> None:
-        for key in self._table:
-            if key not in known:
-                hint = did_you_mean(key, known)
-                raise self.wrong(key, f"unknown key{hint}; known are {', '.join(known)}")
-
     def table(self, key: str) -> _Reader:
-        value = self._table.get(key, {})
-        if not isinstance(value, dict):
-            raise self.wrong(key, "a table is expected")
-        return _Reader(self._path, f"{self._name}.{key}" if self._name else key, value)
-
-    def text(self, key: str) -> str | None:
-        value = self._table.get(key)
-        if value is not None and (not isinstance(value, str) or not value.strip()):
-            raise self.wrong(key, f"a text is expected, not {value!r}")
-        return value
-
-    def number(self, key: str, least: int) -> int | None:
-        value = self._table.get(key)
-        if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < least):
-            raise self.wrong(key, f"an integer from {least} on is expected, not {value!r}")
-        return value
-
-    def texts(self, key: str) -> tuple[str, ...]:
-        value = self._table.get(key, [])
-        if not isinstance(value, list) or not all(isinstance(x, str) and x.strip() for x in value):
-            raise self.wrong(key, f"a list of texts is expected, not {value!r}")
-        return tuple(value)
+        outer = f"{self.where[:-2]}." if self.where.endswith("] ") else f"{self.where}["
+        return _Reader(f"{outer}{key}] ", self.held.get(key, {}))
 
     def values(self) -> dict[str, str]:
         """Return all keys with texts: of numbers and truth values what Verilog reads."""
         found = {}
-        for key, value in self._table.items():
+        for key, value in self.held.items():
             if not isinstance(value, str | int):
-                raise self.wrong(key, f"a number or a text is expected, not {value!r}")
+                raise self.expected(key, "a number or a text")
             if not key.isidentifier():
                 raise self.wrong(key, "is not a name of Verilog")
             found[key] = str(int(value)) if isinstance(value, int) else value
         return found
 
-    def unit(self) -> UnitFile:
+    def unit(self, path: Path) -> UnitFile:
         tables = ("formats", "ports", "tied", "clock", "control", "handshake", "view", "defines", "parameters")
-        self.only("sources", "filelists", "top", "include", "design", "block", "free", *tables)
-        top, listed, folder = self.text("top"), FileList(), self._path.parent
-        for path in self.texts("filelists"):
-            read_file_list(folder / path, folder, listed)
+        self.only(("sources", "filelists", "top", "include", "design", "block", "free", *tables))
+        top, listed, folder = self.text_or_none("top"), FileList(), path.parent
+        for name in self.texts("filelists"):
+            read_file_list(folder / name, folder, listed)
         sources = (*listed.sources, *self.texts("sources"))
         if not sources:
             raise self.wrong("sources", "at least one file is needed, here or in one of filelists")
@@ -314,35 +279,32 @@ class _Reader:
             raise self.wrong("top", f"{top!r} is not a name of a module")
         formats, ports = self.table("formats"), self.table("ports")._ports()
         fixed = {key: x for key, x in ports.items() if isinstance(x, str) and key in "abc" and _is_constant(x)}
-        formats.only(*FORMATS)
+        formats.only(FORMATS)
         return UnitFile(
-            self._path,
+            path,
             sources,
             top,
             (*listed.include, *self.texts("include")),
             listed.defines | self.table("defines").values(),
             self.table("parameters").values(),
-            self.text("design"),
-            {key: str(formats.text(key)) for key in formats._table},
-            self.number("block", 1),
+            self.text_or_none("design"),
+            {key: formats.text(key) for key in formats.held},
+            self.number_or_none("block"),
             {key: x for key, x in ports.items() if key not in fixed},
             self.table("tied")._tied(),
             self.texts("free"),
-            self.table("clock")._clock(REG in str(self._table.get("ports"))) if "clock" in self._table else None,
+            self.table("clock")._clock(REG in str(self.held.get("ports"))) if "clock" in self.held else None,
             self.table("control")._control(),
-            self.table("handshake")._handshake() if "handshake" in self._table else None,
+            self.table("handshake")._handshake() if "handshake" in self.held else None,
             fixed,
             self.table("view")._view(),
         )
 
     def _ports(self) -> dict[str, str | tuple[str, ...]]:
-        self.only(*OPERANDS)
+        self.only(OPERANDS)
         found: dict[str, str | tuple[str, ...]] = {}
-        for key, value in self._table.items():
-            if isinstance(value, list):
-                found[key] = self.texts(key)
-            else:
-                found[key] = str(self.text(key))
+        for key, value in self.held.items():
+            found[key] = self.texts(key) if isinstance(value, list) else self.text(key)
         for key in "abd":
             if not found.get(key):
                 raise self.wrong(key, "which port, or which slices of ports, it is has to be stated")
@@ -351,15 +313,18 @@ class _Reader:
         return found
 
     def _tied(self) -> dict[str, int | str]:
-        for key, value in self._table.items():
-            if isinstance(value, bool) or not isinstance(value, int | str) or (isinstance(value, int) and value < 0):
-                raise self.wrong(key, f'a number, or a text such as "3\'b001", is expected, not {value!r}')
-        return dict(self._table)
+        return {key: self._constant(key) for key in self.held}
+
+    def _constant(self, key: str) -> int | str:
+        value = self.held[key]
+        if isinstance(value, bool) or not isinstance(value, int | str) or (isinstance(value, int) and value < 0):
+            raise self.expected(key, 'a number, or a text such as "3\'b001",')
+        return value
 
     def _latencies(self) -> dict[str, int | tuple[int, ...]]:
-        self.only(*_GIVEN)
+        self.only(_GIVEN)
         found: dict[str, int | tuple[int, ...]] = {}
-        for key, value in self._table.items():
+        for key, value in self.held.items():
             each = value if isinstance(value, list) else [value]
             if not each or not all(isinstance(x, int) and not isinstance(x, bool) and x >= 0 for x in each):
                 raise self.wrong(key, f"an integer from 0 on, or a list of one for each element, not {value!r}")
@@ -367,13 +332,11 @@ class _Reader:
         return found
 
     def _control(self) -> Control:
-        self.only("enable", "clear", "clear_to", "load", "load_from", "drain", "drain_to")
-        to = self._table.get("clear_to", 0)
-        if isinstance(to, bool) or not isinstance(to, int | str) or (isinstance(to, int) and to < 0):
-            raise self.wrong("clear_to", f'a number, or a text such as "32\'h80000000", is expected, not {to!r}')
-        enable, clear, load, load_from = (self.text(x) for x in ("enable", "clear", "load", "load_from"))
-        found = Control(enable, clear, to, load, load_from, self.text("drain"), self.text("drain_to"))
-        if "clear_to" in self._table and found.clear is None:
+        self.only(("enable", "clear", "clear_to", "load", "load_from", "drain", "drain_to"))
+        to = self._constant("clear_to") if "clear_to" in self.held else 0
+        enable, clear, load, load_from = (self.text_or_none(x) for x in ("enable", "clear", "load", "load_from"))
+        found = Control(enable, clear, to, load, load_from, self.text_or_none("drain"), self.text_or_none("drain_to"))
+        if "clear_to" in self.held and found.clear is None:
             raise self.wrong("clear_to", "clear, which sets this value, has to be stated too")
         if (found.load is None) is not (found.load_from is None):
             raise self.wrong("load", "load and load_from, which is the port that is loaded, go together")
@@ -382,35 +345,36 @@ class _Reader:
         return found
 
     def _view(self) -> dict[str, str]:
-        self.only("a", "b", "c", "d")
-        found = {key: str(self.text(key)) for key in self._table}
+        self.only(("a", "b", "c", "d"))
+        found = {key: self.text(key) for key in self.held}
         for key, module in found.items():
             if not module.isidentifier():
                 raise self.wrong(key, f"{module!r} is not a name of a module")
         return found
 
     def _handshake(self) -> Handshake:
-        self.only("in", "out", "reset")
+        self.only(("in", "out", "reset"))
         found: list[str | None] = []
         for key in ("in", "out"):
-            valid, slash, ready = (x.strip() for x in (self.text(key) or "").partition("/"))
+            valid, slash, ready = (x.strip() for x in (self.text_or_none(key) or "").partition("/"))
             if not valid or (slash and not ready):
                 raise self.wrong(key, 'the ports that say valid and ready are needed: "valid_i/ready_o", or "valid_i"')
             found += [valid, ready or None]
-        reset = self.text("reset")
+        reset = self.text_or_none("reset")
         if reset is None:
             raise self.wrong("reset", "the reset, which is tied to the value that does not reset, is needed")
         return Handshake(str(found[0]), found[1], str(found[2]), found[3], reset)
 
     def _clock(self, has_register: bool) -> Clock:
         """Return the clock. A unit one of whose operands is a register needs no latency: none is 0 there."""
-        self.only("clock", "latency", "held", "cycles", "reset", "reset_value")
-        port, reset_value, held = self.text("clock"), self.number("reset_value", 0), self.texts("held")
-        is_table = isinstance(self._table.get("latency"), dict)
-        latency = self.table("latency")._latencies() if is_table else self.number("latency", 0)
-        if latency is None and has_register and "cycles" not in self._table:
+        self.only(("clock", "latency", "held", "cycles", "reset", "reset_value"))
+        port, reset_value = self.text_or_none("clock"), self.number_or_none("reset_value", 0)
+        held = self.texts("held")
+        is_table = isinstance(self.held.get("latency"), dict)
+        latency = self.table("latency")._latencies() if is_table else self.number_or_none("latency", 0)
+        if latency is None and has_register and "cycles" not in self.held:
             latency = 0
-        found = Clock(str(port), latency, self.number("cycles", 1), self.text("reset"), reset_value, held)
+        found = Clock(str(port), latency, self.number_or_none("cycles"), self.text_or_none("reset"), reset_value, held)
         for operand in held:
             if operand not in OPERANDS or operand == "d":
                 raise self.wrong("held", f"{operand} is not an operand; operands are {', '.join(_GIVEN)}")

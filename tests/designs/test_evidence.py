@@ -125,9 +125,9 @@ def test_a_row_that_states_nothing_is_not_marked_but_all_of_it_is_assumed(tmp_pa
         (
             'assumed_like = "mine"',
             'assumed_like = "ours"',
-            r"architectures\.yours: assumed_like: 'ours' is not an arch",
+            r"architectures\.yours: assumed_like: 'ours' has no rows",
         ),
-        ('assumed_like = "mine"', 'assumed_like = "yours"', r"assumed_like: 'yours' is not an architecture with rows"),
+        ('assumed_like = "mine"', 'assumed_like = "yours"', r"assumed_like: 'yours' has no rows"),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path, old, new, problem):

@@ -277,7 +277,7 @@ def test_units_that_somebody_states_are_read_in_full_or_refused(tmp_path, first)
         ('scale = "e8m0"\nblock = 3', "block: .*blocks of 3 do not divide K = 2"),
         ('scale_a = "e8m0"\nblock = 2', "scale_a: unknown field"),
         ("k_multiple = 3", "k_multiple: .*k_multiple = 3 does not divide K = 2"),
-        ("k_multiple = 0", "k_multiple: 0 is not an integer"),
+        ("k_multiple = 0", "k_multiple: an integer from 1 on is expected, not 0"),
     ],
 )
 def test_what_is_said_of_a_unit_that_does_not_fit(tmp_path, lines, wrong):
