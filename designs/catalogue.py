@@ -21,8 +21,7 @@ from typing import Any
 
 from mmaproof.designs.design import ACCUMULATOR, DISCLOSED, UNSTATED, Design, Evidence, Level, RowEvidence
 from mmaproof.designs.errors import CatalogueError, DesignError, InputError, did_you_mean, shortened
-from mmaproof.designs.fields import Fields
-from mmaproof.designs.files import read_toml
+from mmaproof.designs.files import Fields, read_toml
 from mmaproof.designs.formats import Format, find_format
 from mmaproof.designs.names import architecture_of, fitting, libraries_run_on, told_apart, turned, words_of
 from mmaproof.designs.parameters import (

@@ -15,8 +15,7 @@ from typing import Any
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.design import DISCLOSED, Design, Evidence, Level, RowEvidence
 from mmaproof.designs.errors import DesignError, InputError, did_you_mean
-from mmaproof.designs.fields import Fields, parse_object, shown
-from mmaproof.designs.files import read_text, why_unreadable
+from mmaproof.designs.files import Fields, parse_object, read_text, shown, why_unreadable
 from mmaproof.designs.formats import Format
 from mmaproof.designs.levels import STRUCTURE, levels_of
 from mmaproof.designs.parameters import DEFINITIONS, compose, format_parameter, parse_parameter, settings_of

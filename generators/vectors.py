@@ -20,8 +20,7 @@ import numpy as np
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError
-from mmaproof.designs.fields import parse_object
-from mmaproof.designs.files import read_text, why_unreadable, write_atomically
+from mmaproof.designs.files import parse_object, read_text, why_unreadable, write_atomically
 from mmaproof.designs.formats import Format, find_format
 from mmaproof.designs.operands import OperandBatch, pattern_dtype
 from mmaproof.explain.answers.parts import OperandSet

@@ -25,7 +25,7 @@ import numpy as np
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError, TargetUnavailable
-from mmaproof.designs.fields import parse_object
+from mmaproof.designs.files import parse_object
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import pattern_dtype
 from mmaproof.hardware_replay.answers import Rows

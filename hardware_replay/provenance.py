@@ -10,7 +10,7 @@ from importlib.metadata import version
 from typing import Any, TypeGuard
 
 from mmaproof.designs.errors import InputError
-from mmaproof.designs.fields import parse_object
+from mmaproof.designs.files import parse_object
 from mmaproof.designs.formats import Format, find_format
 from mmaproof.hardware_replay.answers import Answers
 

@@ -19,7 +19,7 @@ import numpy as np
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError
-from mmaproof.designs.fields import parse_object
+from mmaproof.designs.files import parse_object
 from mmaproof.designs.formats import Format
 from mmaproof.designs.numbers import decimal_of, exact_pattern
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype

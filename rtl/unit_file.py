@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mmaproof.designs.errors import InputError
-from mmaproof.designs.fields import Fields
-from mmaproof.designs.files import read_text, read_toml, why_unreadable
+from mmaproof.designs.files import Fields, read_text, read_toml, why_unreadable
 
 _COMMENT = re.compile(r"/\*.*?\*/|(?:^|(?<=\s))(?://|#)[^\n]*", re.DOTALL)
 _VARIABLE = re.compile(r"\$(?:\{(?P<braces>\w+)\}|\((?P<round>\w+)\)|(?P<bare>\w+))")
