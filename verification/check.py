@@ -22,7 +22,7 @@ from mmaproof.properties.library import find_property
 from mmaproof.properties.preconditions import Conditions, Precondition, preconditions_of
 from mmaproof.properties.property import Property, PropertyVerdict, QuestionVerdict
 from mmaproof.properties.question import Question
-from mmaproof.properties.run_question import Run, Scope
+from mmaproof.properties.run_question import Run, RunQuestion, Scope
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import Limits, worked
 from mmaproof.smt.solving.solving import Solving
@@ -225,11 +225,15 @@ class _Asker:
         if left.has_ended:
             reason = Cause.TIMEOUT.reason(f"no answer within {left}")
             return QuestionVerdict(Status.UNKNOWN, 0.0, reason, origin="nobody", question=question)
-        return answer(question, self.design, replace(self.means, limits=left))
+        return answer(question, self._run_by(question), replace(self.means, limits=left))
 
     def largest(self, question: Question, measure: Measure) -> tuple[float, Operands]:
         """Look for the largest value of a measure."""
-        return largest(question, self.design, measure, self.means.seed)
+        return largest(question, self._run_by(question), measure, self.means.seed)
+
+    def _run_by(self, question: Question) -> Design:
+        """Return what random operands are shaped for: in one step, scales may be of fewer elements."""
+        return question.asked(self.design) if isinstance(question, RunQuestion) else self.design
 
 
 def shown_by(done: Check, means: Means) -> tuple[Run, ...]:

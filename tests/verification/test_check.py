@@ -67,6 +67,15 @@ def test_where_k_and_seed():
     assert runs[0] == runs[1] != runs[2]
 
 
+def test_a_step_of_fewer_products_than_share_a_scale():
+    """The step has one scale, and so have the operands that are drawn for it."""
+    design = find_design("cdna4/v_mfma_scale_f32_32x32x64_f8f6f4_e2m1_e2m1@L=4")
+    assert check("nan-propagates", design, budget=MEANS.budget).verdict == "holds"
+    violated = check("negation-symmetric", design, budget=MEANS.budget)
+    assert violated.verdict == "violated"
+    confirm(violated.finding.runs)
+
+
 def test_vacuous_and_unknown():
     assert check(Assuming(), TINY).verdict == "vacuous"
     assert check(Undecided(), TINY).verdict == "unknown"
