@@ -90,8 +90,9 @@ class EqualParts(Parts):
         tiles = -(-length // tile)
         size = -(-tiles // self.count) * tile
         if size * (self.count - 1) >= length:
+            counted = "is 1" if tiles == 1 else f"are {tiles}"
             raise DesignError(
-                f"{self.count} parts of k = {length} are too many: there are {tiles} tiles of {tile}, "
+                f"{self.count} parts of k = {length} are too many: of tiles of {tile} there {counted}, "
                 f"{size // tile} for each part, and a part would be empty"
             )
         return _ranges([min(size, length - at) for at in range(0, length, size)])
