@@ -147,6 +147,8 @@ def _print_places(first: str, second: str, pairs: Sequence[Pair]) -> None:
         formats = x.first.a_format.name + scale, x.first.d_format.name
         table.add_row(*formats, *units, differ or ("the same arithmetic" if x.same else "the same, but not K"))
     say_table(table, _WIDE)
+    if other := next((x for x in pairs if not x.same), None):
+        say(f"operands on which two of them differ: mmaproof compare {other.first.name} {other.second.name}")
     say_assumed([y for x in pairs for y in (x.first, x.second)], "one of these units or more")
 
 

@@ -305,14 +305,25 @@ def _print_finding(name: str, finding: ParameterVerdict) -> None:
 
 def _print_nothing(outcome: Identification) -> None:
     from mmaproof.designs.parameters import format_settings
+    from mmaproof.generators.identify.identify import MOST_BATCHES
     from mmaproof.generators.identify.outcome import disagreements, neighbour
 
     interface = outcome.evidence.interface
-    why = "time or batches ran out before a design was found" if outcome.late else "no design was found"
+    why = "no design was found"
+    if outcome.late:
+        why = f"{'time' if outcome.by_clock else 'batches'} ran out before a design was found"
     by_then = " by then" if outcome.late else ""
     say(f"  {why} that agrees: {outcome.tried} tried, in a space of {outcome.space:.3g}; the nearest{by_then}:")
     nearest = format_settings(outcome.nearest.settings)
     say_wrapped(", ".join(f"{n} = {text}" for n, text in nearest.items()), "    ")
+    if outcome.by_clock:
+        batches = f"{outcome.oracle.batches} of at most {MOST_BATCHES} batches and " * bool(outcome.oracle.batches)
+        say_wrapped(
+            f"ended by the clock after {batches}{outcome.tried} designs: another run may end at another setting "
+            "(--timeout 10m looks further). The design named nearest is the same in every run: it rests on the first "
+            f"{outcome.first_rows} rows",
+            "  ",
+        )
     for other, designs in outcome.other_interfaces.items():
         verb = "agrees" if len(designs) == 1 else "agree"
         say_wrapped(f"{', '.join(x.name for x in designs)} {verb} with every answer", f"  --interface {other}: ")
@@ -369,7 +380,7 @@ def print_neighbour(outcome: Identification, found: Neighbour) -> None:
     operands, d = outcome.evidence.row(simplest)
     for line in operand_lines(operands_record(signature.formats, operands, signature.scale)):
         say(f"    {line}")
-    say(f"    d = {signature.d.hex(d)} returned by the unit; the nearest design:")
+    say(f"    d = {signature.d.hex(d)} returned by the unit; {found.design.name} instead:")
     say("")
     results().print(Drawing(explain([found.design], operands)))
     say("")

@@ -17,7 +17,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mmaproof.cli.output import Exit, complain, discard, notes
+from mmaproof.cli.output import Exit, complain, discard, note, notes
 
 Words = list[str]
 
@@ -142,7 +142,7 @@ def _with_values(arguments: list[str]) -> list[str]:
 
 def _status_of(error: Exception, given: list[str]) -> int:
     """Print one line about ``error`` of the arguments ``given``, and return the exit status that it means."""
-    from mmaproof.designs.errors import MmaproofError, TargetUnavailable
+    from mmaproof.designs.errors import DesignError, MmaproofError, TargetUnavailable
     from mmaproof.smt.solving.errors import LimitError, SolverNotInstalledError, StoreError, UnknownSolverError
 
     if type(error).__name__ == "Abort":  # the parser's, after a Ctrl-C, and after any EOFError too
@@ -157,6 +157,8 @@ def _status_of(error: Exception, given: list[str]) -> int:
     elif isinstance(error, TargetUnavailable | SolverNotInstalledError):
         complain(f"error: {error}")
         status = Exit.UNKNOWN
+    elif isinstance(error, DesignError) and len(error.choices) > 1:
+        note("\n  ".join([f"error: {error.problem}; write one of:", *error.choices]))
     elif isinstance(error, MmaproofError | LimitError | StoreError | UnknownSolverError):
         complain(f"error: {error}")
     elif isinstance(error, OSError) and error.filename is None:  # a file has a name, standard output has none

@@ -253,7 +253,10 @@ def _print_proved(found: Tolerance) -> None:
     elif found.unit.d_format.is_integer:
         say_wrapped(f"no error where the register holds the sum ({found.proof.reason})", "proved: ")
     else:
-        say_wrapped(f"{_spelled(loss_of(found.unit))} ({found.proof.reason})", "proved: ")
+        spelled = _spelled(loss_of(found.unit))
+        say_wrapped(f"{spelled} ({found.proof.reason})", "proved: ")
+        if meant := [x for name, x in _LETTERS.items() if name in spelled]:
+            say_wrapped(f"{'; '.join(meant)}; e(x): the exponent of x", "  ")
 
 
 def _of_data(found: Tolerance, x: DataTolerance) -> str:
@@ -319,6 +322,14 @@ def _finite(x: float | None) -> float | None:
 def _splits(found: Tolerance) -> bool:
     """Return whether an algorithm of the plan calls the unit, with a bound of its own."""
     return found.plan.algorithm is not None
+
+
+_LETTERS = {
+    "p": "p: the largest exponent of a product",
+    "e(S)": "S: no partial sum of the products exceeds it",
+    "e(G)": "G: neither c nor the result exceeds it",
+}
+"""What the letters of the formula mean; ``StepLoss`` has them in full."""
 
 
 def _spelled(loss: StepLoss) -> str:

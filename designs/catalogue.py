@@ -159,7 +159,7 @@ class Catalogue:
         if not groups:
             raise problem
         if len(groups) > 1:
-            raise DesignError(f"{shortened(name)!r} is ambiguous: {told_apart(list(groups.values()))}")
+            raise DesignError(f"{shortened(name)!r} is ambiguous", choices=told_apart(list(groups.values())))
         return next(iter(groups.values()))
 
     def _find_base(self, name: str) -> Design:

@@ -16,12 +16,13 @@ class DesignError(InputError):
     """The name or a parameter of a design is unknown, ambiguous or out of range.
 
     ``field`` is the field of a catalogue row that is wrong; None if that is not known. ``problem`` is the text without
-    the ``advice`` for whoever has a command line.
+    the ``advice`` for whoever has a command line. ``choices`` are names that an ambiguous one may mean, with what
+    each of them is; a command prints a line for each.
     """
 
-    def __init__(self, text: str, field: str | None = None, advice: str = "") -> None:
-        super().__init__(f"{text}; {advice}" if advice else text)
-        self.problem, self.field = text, field
+    def __init__(self, text: str, field: str | None = None, advice: str = "", choices: Sequence[str] = ()) -> None:
+        super().__init__(f"{text}: {'; '.join(choices)}" if choices else f"{text}; {advice}" if advice else text)
+        self.problem, self.field, self.choices = text, field, tuple(choices)
 
 
 class CatalogueError(InputError):

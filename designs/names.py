@@ -136,17 +136,18 @@ def of_formats(designs: Sequence[Design], text: str) -> list[Design]:
     ]
 
 
-def told_apart(designs: Sequence[Design]) -> str:
-    """Return a list of designs with what tells its members apart: how they are called, formats, and scales.
+def told_apart(designs: Sequence[Design]) -> list[str]:
+    """Return names of designs, each with what tells it from the others: its unit, formats, and scales.
 
-    Of many it has the architectures.
+    Of many it is one line with the architectures.
     """
     places = list(dict.fromkeys(x.architecture for x in designs))
     if len(designs) > MOST and len(places) > 1:
-        return f"{len(designs)} units have it: say of which architecture, ARCHITECTURE/..., one of {', '.join(places)}"
+        return [
+            f"{len(designs)} units have it: say of which architecture, ARCHITECTURE/..., one of {', '.join(places)}"
+        ]
     listed = [f"{x.base_name} ({_kind(x)})" for x in designs[:MOST]]
-    more = f"; and {len(designs) - MOST} more" if len(designs) > MOST else ""
-    return "; ".join(listed) + more
+    return [*listed, f"and {len(designs) - MOST} more"] if len(designs) > MOST else listed
 
 
 def _kind(design: Design) -> str:

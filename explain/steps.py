@@ -18,6 +18,7 @@ from mmaproof.designs.steps import (
     IntegerStep,
     InterleavedStep,
     LanesStep,
+    NetlistStep,
     PairwiseStep,
     SequentialStep,
 )
@@ -174,6 +175,7 @@ _KINDS: dict[type, str] = {
     PairwiseStep: "an adder tree",
     SequentialStep: "a sequential sum",
     InterleavedStep: "two chains of fused multiply-adds",
+    NetlistStep: "a netlist",
 }
 """What adds the terms of a step, in words."""
 

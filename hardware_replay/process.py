@@ -261,7 +261,8 @@ class _Exchange:
         ended = f"ended with exit status {status}" if status >= 0 else f"was ended by {_signal_name(-status)}"
         within = f" within line {self._line}: {_quoted(self._unfinished)}" if self._unfinished.strip() else ""
         due = "" if self.answered == len(self.d) else f", {self._due()} is due"
-        return f"{ended} after {self.answered} of {len(self.d)} answers{due}{within}"
+        first = "; the first line that it reads names the formats, see: mmaproof serve --help" * (not self.answered)
+        return f"{ended} after {self.answered} of {len(self.d)} answers{due}{within}{first}"
 
 
 def _quoted(line: bytes) -> str:

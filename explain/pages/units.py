@@ -12,6 +12,7 @@ from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.levels import levels_of
+from mmaproof.designs.names import PRODUCTS
 from mmaproof.designs.parameters import complete_settings, format_settings
 from mmaproof.designs.profiles import load_disputes
 from mmaproof.designs.signature import Signature
@@ -115,7 +116,10 @@ def _index(found: Sequence[Unit]) -> str:
             if d.architecture == architecture.name
         ]
         title = architecture.title + (f" ({', '.join(architecture.targets)})" if architecture.targets else "")
-        parts += [f"## {architecture.name}\n", escaped(title) + ".\n"]
+        products = ", ".join(x.upper().replace("-", " ") for x in PRODUCTS.get(architecture.name, ()))
+        # products in the heading are found by a search, and the place keeps its name
+        parts.append(f"## {architecture.name}{': ' * bool(products)}{products} {{#{architecture.name}}}\n")
+        parts.append(escaped(title) + ".\n")
         parts.append(table(("instruction", "K", "family", "source"), rows))
     return "\n".join(parts)
 

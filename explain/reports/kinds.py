@@ -21,6 +21,7 @@ from mmaproof.explain.answers.surveys import (
     FingerprintAnswer,
     Identified,
     MatrixAnswer,
+    Nearest,
     Pair,
     PlacesCompared,
     Returned,
@@ -125,7 +126,11 @@ def _fact(name: str, value: Any) -> Cell:
         return ""
     if name in ("a", "b", "scale_a", "scale_b"):
         return code(",".join(value))
-    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    text = (
+        ("; " if name == "assumptions" else ", ").join(map(str, value))
+        if isinstance(value, list | tuple)
+        else str(value)
+    )
     return code(text) if name in _PATTERNS else text
 
 
@@ -141,8 +146,10 @@ def runs_html(runs: Sequence[Run], find: Find) -> Markup:
 
 def _nets(nets: Sequence[Net], simulated: Simulated | None) -> Markup:
     """Return the nets of RTL that differ from the model, and what a simulator returned."""
-    rows: list[list[Cell]] = [[x.net, x.signal, code(x.model), code(x.rtl), x.share] for x in nets]
-    heads = ["net", "signal of the model", "model", "RTL", "share of samples that agree"]
+    rows: list[list[Cell]] = [
+        [x.net, x.place or "", x.signal, code(x.model), code(x.rtl), ", ".join(x.cone)] for x in nets
+    ]
+    heads = ["net", "driven at", "signal of the model", "model", "RTL", "what leads to it, from nets that are right"]
     parts: list[str] = [heading("Nets that differ"), table("nets that differ", heads, rows)] if rows else []
     if simulated is not None:
         result = simulated.reason if simulated.d is None else f"{simulated.name}: d = {simulated.d}"
@@ -262,7 +269,9 @@ def _identify(answer: Identified, find: Find) -> Markup:
         "matches": ", ".join(answer.matches),
         "asked": f"{answer.operands} operand sets in {answer.batches} batches",
         "validated with": answer.validated,
-        "nearest": ", ".join(f"{name} = {value}" for name, value in (answer.nearest or {}).items()),
+        "nearest": "" if answer.neighbour is None else code(_changed(answer.neighbour)),
+        "rows that disagree with it": "" if answer.neighbour is None else _wrong(answer.neighbour),
+        "nearest setting": ", ".join(f"{name} = {value}" for name, value in (answer.nearest or {}).items()),
         "problem": answer.problem or "",
     }
     parts: list[str] = [facts(named)]
@@ -279,6 +288,18 @@ def _identify(answer: Identified, find: Find) -> Markup:
     if answer.contradiction is not None:
         parts += [heading("Contradiction"), _asked(answer.contradiction, answer, find)]
     return Markup("".join(parts))
+
+
+def _changed(near: Nearest) -> str:
+    """Return the nearest design as a name that commands take."""
+    changes = ",".join(f"{name}={value}" for name, value in near.changes.items())
+    return f"{near.design}@{changes}" if changes else near.design
+
+
+def _wrong(near: Nearest) -> str:
+    """Return how many rows disagree with the design of the catalogue."""
+    held = near.disagreements
+    return f"of {near.design}: " + ", ".join(f"{x.wrong} of {x.rows} with {name}" for name, x in held.items() if x.rows)
 
 
 def _asked(row: Returned, answer: Identified, find: Find) -> Markup:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 
@@ -88,9 +89,15 @@ def document(title: str, body: str) -> str:
     )
 
 
+_NAME = re.compile(r"[\w@=+-]+(?:[/.][\w@=+-]+){2,}")
+"""A name with several slashes and dots, as names of designs are."""
+
+
 def shown(cell: Cell) -> str:
-    """Return what stands in a cell as HTML."""
-    return cell if isinstance(cell, Markup) else escape(str(cell))
+    """Return what stands in a cell as HTML; a name may break behind its slashes and dots."""
+    if isinstance(cell, Markup):
+        return cell
+    return _NAME.sub(lambda x: re.sub(r"([/.])", r"\1<wbr>", x[0]), escape(str(cell)))
 
 
 def table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[Cell]]) -> Markup:

@@ -116,6 +116,7 @@ def assert_gemm(
     >>> d = mmaproof.matmul("hopper/wgmma.f32.f16.f16", a, b)
     >>> mmaproof.assert_gemm(d, a, b, plan="hopper/wgmma.f32.f16.f16", strength="bits")
     """
+    __tracebackhide__ = True  # what pytest prints ends at the line of the test
     chosen = _strength(strength)
     if unchecked not in ("fail", "allow"):
         raise InputError(f"unchecked = {unchecked!r}: fail and allow are allowed")

@@ -227,7 +227,7 @@ def _missing(tolerance: Tolerance, looked: Looked) -> tuple[list[int], list[int]
     bound = tolerance.bound_of(looked.given) if tolerance.proved else np.zeros_like(off)
     likely_blocks, likely_products = (_nearest(-x, off, looked.failing) for x in (blocks, terms))
     texts: list[str] = []
-    of_block = f"within the bound as if k-block {{}} (of {size}) were missing"
+    of_block = "within the bound as if k-block {} (k = {}..{}) were missing"
     for candidates, x, text in (
         (likely_blocks, blocks, of_block),
         (_nearest(blocks, off, looked.failing), -blocks, of_block.replace("were missing", "were added twice")),
@@ -237,7 +237,7 @@ def _missing(tolerance: Tolerance, looked: Looked) -> tuple[list[int], list[int]
             break
         near = [i for i in candidates if _within(off, -x[:, i], bound, looked.failing)]
         if len(near) == 1:
-            texts.append(text.format(near[0]))
+            texts.append(text.format(near[0], near[0] * size, min(near[0] * size + size, tolerance.k) - 1))
     run = _missing_run(off, terms, looked.failing)
     if not texts and run is not None and _within(off, -terms[:, run].sum(axis=1), bound, looked.failing):
         texts.append(f"within the bound as if k = {run.start}..{run.stop - 1} were missing")

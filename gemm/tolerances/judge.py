@@ -96,6 +96,11 @@ class Judgement:
     fits: tuple[str, ...] = ()
     """what would explain a result that no plan has; its rows are numbered as those that were judged"""
 
+    def __repr__(self) -> str:
+        whose = ", ".join(self.exact) or ", ".join(self.plans)
+        judged = f"{len(self.rows)} of {self.shape[0]} rows of {self.shape[1]} elements"
+        return f"<{self.verdict}: {whose}, k = {self.k}, {judged}>"
+
     def missed(self, fraction: float) -> float:
         """Return the probability that no judged row is faulty if a fraction of all rows is, rounded up to whole rows.
 

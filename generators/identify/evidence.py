@@ -48,6 +48,10 @@ class Evidence:
         self._shared.clear()
         self._number_kinds()
 
+    def first(self, rows: int) -> Evidence:
+        """Return the first rows as evidence of their own."""
+        return Evidence(self.interface, self.batch.select(slice(rows)), self.d[:rows], self.kinds[:rows])
+
     def _number_kinds(self) -> None:
         numbers = {kind: i for i, kind in enumerate(dict.fromkeys(self.kinds))}
         self._kind_of_row = np.array([numbers[kind] for kind in self.kinds], dtype=np.intp)

@@ -186,6 +186,7 @@ class Identifier:
         self.rng = np.random.default_rng(seed)
         self.proofs, self.validation = proofs, validation
         self.validated, self.gave_up, self.cut_short = 0, False, False
+        self.first_rows = 0
         self.other_interfaces: Mapping[str, tuple[Design, ...]] = {}
         self._alike: set[frozenset[Behaviour]] = set()
         self._related: dict[frozenset[Behaviour], bool] = {}
@@ -204,6 +205,7 @@ class Identifier:
             if not len(batch):
                 raise TargetUnavailable(self.oracle.problem or f"{self.oracle.target.name} answered nothing")
             evidence = Evidence(self.interface, batch, d, probes.kinds[: len(batch)])
+        self.first_rows = len(evidence)
         self.told(f"fitting designs to {len(evidence.batch)} rows")
         fit = Fit(evidence, self.axes, self.until.before(min(self.reserved, REPORT_SECONDS)))
         starts = fit.ranked(known_behaviours(self.interface))
@@ -451,7 +453,9 @@ class Identifier:
             size(self.axes, nearest),
             len(fit.tried),
             validated=self.validated if behaviour is not None else 0,
+            first_rows=self.first_rows,
             late=self.cut_short if behaviour is not None else self.gave_up or fit.is_late(),
+            by_clock=behaviour is None and fit.is_late(),
         )
         outcome.nan_codes = fit.evidence.nan_codes()
         if behaviour is None:

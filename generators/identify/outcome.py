@@ -78,6 +78,10 @@ class Identification:
     """operands that a recorded unit is to be run on next, none where nothing is left to ask; None: nobody asked"""
     late: bool = False
     """whether time or batches were over before anything was found that fits, or time before the validation was done"""
+    first_rows: int = 0
+    """rows of the evidence that come first, the same whatever the time: those of the first batch, or of a recording"""
+    by_clock: bool = False
+    """whether time was over before anything was found that fits, so that another run may end elsewhere"""
     unproved: int = 0
     """designs that fit and of which time did not let it find out whether they are the same"""
 
@@ -156,13 +160,19 @@ def neighbour(outcome: Identification) -> Neighbour | None:
 
     None if no design has these formats. One or two parameters are enough where the design agrees with as many rows so.
     Among equals, the design is taken that has the fewest other values at all, and that agrees with the unit best. Rows
-    alone decide: what was proved by then depends on the time.
+    alone decide: what was proved by then depends on the time. So does where the search ended, if time was over before
+    anything fits: then the design is taken that agrees with the first rows best, and nothing is changed in it.
     """
     evidence, behaviour = outcome.evidence, outcome.behaviour or outcome.nearest
+    if outcome.by_clock:
+        evidence = evidence.first(outcome.first_rows)
     interface = evidence.interface
     designs = {x: Behaviour.of(x, interface.k) for x in load_catalogue().designs.values() if interface.takes(x)}
     if not designs:
         return None
+    if outcome.by_clock:
+        design = max(designs, key=lambda x: evidence.score(designs[x]))
+        return Neighbour(design, {}, disagreements(evidence, designs[design]))
     others = {x: [n for n in DEFINITIONS if n != "nan_code" and at[n] != behaviour[n]] for x, at in designs.items()}
     wanted = evidence.score(behaviour)
 

@@ -81,6 +81,13 @@ def test_time_that_runs_out_is_no_answer(run, small_space):
     status, out, _ = run("identify", unknown, *ASKED, "--space", small_space, "--timeout", "0.001s", "--json")
     record = only_json(out)
     assert (status, record["identified"], record["late"]) == (3, False, True)
+    status, out, _ = run("identify", unknown, *ASKED, "--space", small_space, "--timeout", "0.001s")
+    text = " ".join(out.split())
+    assert status == 3
+    assert "time ran out before a design was found" in text
+    assert "ended by the clock after 1 of at most 12 batches and" in text
+    assert "another run may end at another setting" in text
+    assert f" nearest: {TURING.name} " in text
 
 
 def test_a_recording_answers_nothing_new(run, tmp_path, small_space):

@@ -82,6 +82,10 @@ def test_two_products_are_compared_by_a_table(run, tmp_path):
     assert record["architectures"] == ["hopper", "blackwell"]
     (fp8,) = (x for x in record["pairs"] if x["interface"] == "f32.e4m3.e4m3.f32")
     assert (fp8["same"], fp8["differences"]["fraction_bits"]) == (False, ["13", "25"])
+    out = run("compare", "h100", "b200")[1]
+    assert "differ: mmaproof compare hopper/wgmma.m64n8k32.f32.e4m3.e4m3 blackwell/tcgen05.mma" in out, (
+        "what to ask next"
+    )
     assert run("compare", "h100", "b200", "--svg", "x.svg")[0] == 2
     page = tmp_path / "x.html"
     assert run("compare", "h100", "b200", "--html", page)[0] == 0
@@ -93,6 +97,10 @@ def test_what_is_meant_by_a_product_or_a_mnemonic_is_shown(run):
     for name, says in (("h100", "'h100' has units for tf32"), ("e4m3 on hopper", "'e4m3 on hopper' is ambiguous")):
         status, _, err = run("show", name)
         assert status == 2 and says in err
+    meant = run("compare", "h100/e4m3", "b200/e4m3")[2].splitlines()
+    assert meant[1] == "error: 'h100/e4m3' is ambiguous; write one of:"
+    assert "  hopper/wgmma.m64n8k32.f32.e4m3.e4m3 (wgmma, e4m3 x e4m3 to f32, plain)" in meant[2:], "a line for each"
+    assert len(meant) == 6
     status, out, _ = run("show", "v_mfma_f32_16x16x8_xf32")
     assert status == 0 and out.startswith("cdna3/v_mfma_f32_16x16x8_xf32")
     assert "is not a name: write" in run("show", "nothing-of-the-kind")[2]

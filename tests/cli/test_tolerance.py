@@ -27,6 +27,8 @@ def test_a_person_reads_what_is_proved_and_two_numbers(run):
     assert "32 products lose less than 33 * 2^-13 2^max(p, e(G)) + 1 * 2^-13 2^e(G)" in out
     assert "6 lemmas proved by bitwuzla" in " ".join(out.split())
     assert "rtol = 0, atol = " in out
+    meant = "p: the largest exponent of a product; G: neither c nor the result exceeds it; e(x): the exponent of x"
+    assert meant in " ".join(out.split()), "letters of the formula are said, and no others"
 
 
 def test_the_line_of_data_comes_first(run):

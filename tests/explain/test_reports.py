@@ -13,6 +13,7 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError, TargetUnavailable
 from mmaproof.explain.reports.kinds import read_answer, report
+from mmaproof.explain.reports.page import code, table
 
 WITNESS = {
     "a": ["0x0000", "0x38ab", *["0x0000"] * 6],
@@ -240,6 +241,14 @@ def test_a_unit_whose_file_is_gone_is_said_and_the_design_is_drawn(page: Callabl
     assert "u.sum" in found and "Icarus Verilog: d = 0xbfeaf080" in found
 
 
+def test_a_page_about_rtl_says_where_nets_are_driven_and_what_is_assumed(page: Callable[[Any], str]) -> None:
+    nets = [{**NET, "place": "dot.sv:13", "cone": ["dot.sv:9", "dot.sv:11"]}]
+    record = {**KINDS["rtl prove"], "assumptions": ["one", "two"]}
+    found = page({**record, "witness": {**record["witness"], "nets": nets}})
+    assert "<dd>one; two</dd>" in found
+    assert "<td>dot.sv:13</td>" in found and "<td>dot.sv:9, dot.sv:11</td>" in found
+
+
 def test_a_unit_that_cannot_be_read_here_is_said(read: Callable[[Any], Any]) -> None:
     def find(name: str) -> Design:
         if name.startswith("rtl:"):
@@ -317,3 +326,19 @@ def test_records_are_what_commands_print(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_text(json.dumps(COMPARED), encoding="utf-8")
     assert read_answer(path).designs == [VOLTA.name, TURING.name]
+
+
+def test_the_nearest_unit_is_a_name_that_commands_take(page: Callable[[Any], str]) -> None:
+    near = {"design": TURING.name, "changes": {"fraction_bits": "22", "rho": "rz-fp32"}}
+    near["disagreements"] = {"finite operands": {"rows": 9, "wrong": 2}, "infinities and NaNs": {"rows": 0, "wrong": 0}}
+    text = page({**KINDS["identify"], "matches": [], "neighbour": near})
+    assert f"<code>{TURING.name}@fraction_bits=22,rho=rz-fp32</code>" in text
+    assert f"of {TURING.name}: 2 of 9 with finite operands" in text.replace("<wbr>", "")
+    assert "infinities" not in text
+
+
+def test_names_in_tables_may_break_and_are_copied_whole() -> None:
+    cells = table("x", ["design", "share"], [[TURING.name, 0.25], [code(TURING.name), "1.5 of 2.5"]])
+    assert "turing/<wbr>mma.<wbr>m16n8k8.<wbr>f32" in cells
+    assert f"<code>{TURING.name}</code>" in cells, "code breaks anywhere"
+    assert "<td>0.25</td>" in cells and "1.5 of 2.5" in cells

@@ -196,6 +196,7 @@ def test_what_is_written(simulator, tmp_path, design, name):
     rows = replace(rows_of(design, 2), design=name)
     ran = simulator(f"open({str(tmp_path / 'got')!r}, 'w').write(sys.stdin.read())").run(rows)
     assert "ended with exit status 0 after 0 of 2 answers, vector 101 is due" in ran.problem
+    assert "the first line that it reads names the formats" in ran.problem
     header, *lines = (tmp_path / "got").read_text().splitlines()
     formats = {f"{x}_format": f.name for x, f in zip("abcd", design.formats, strict=True)}
     assert json.loads(header) == {"design": name, **formats, "k": design.k}

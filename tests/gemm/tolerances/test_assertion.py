@@ -142,10 +142,10 @@ def test_a_lost_block_of_another_unit_is_named_within_the_bound() -> None:
     cut = a.copy()
     cut[:, 96:128] = 0
     exact = (cut.astype(np.float64) @ b.astype(np.float64)).astype(np.float32) * np.float32(1 + 2**-22)
-    assert "as if k-block 3 (of 32) were missing" in text_of(exact, a, b, plan=unit, strength="proved")
+    assert "as if k-block 3 (k = 96..127) were missing" in text_of(exact, a, b, plan=unit, strength="proved")
     twice = (a.astype(np.float64) @ b.astype(np.float64)) * 2 - cut.astype(np.float64) @ b.astype(np.float64)
     text = text_of(twice.astype(np.float32), a, b, plan=unit, strength="proved")
-    assert "as if k-block 3 (of 32) were added twice" in text
+    assert "as if k-block 3 (k = 96..127) were added twice" in text
 
 
 @pytest.mark.middle
@@ -305,3 +305,11 @@ def test_what_is_no_plan_is_refused(plan, why, given) -> None:
     a, b, c, d = given
     with pytest.raises(InputError, match=why):
         assert_gemm(d, a, b, c, plan=plan)
+
+
+def test_a_failure_ends_at_the_line_of_the_test() -> None:
+    a, b = np.ones((2, 32), np.float16), np.ones((32, 2), np.float16)
+    with pytest.raises(AssertionError) as caught:
+        assert_gemm(np.zeros((2, 2), np.float32), a, b, plan="hopper/wgmma.f32.f16.f16", strength="bits")
+    frame = caught.traceback[1].frame
+    assert frame.code.name == "assert_gemm" and frame.f_locals["__tracebackhide__"], "pytest leaves it out"

@@ -448,3 +448,9 @@ def test_tiles_of_several_plans_that_were_exchanged_are_named():
     found = judge(swapped, a, b, plans=LIST)
     assert found.verdict == "outside"
     assert any("tiles at another place" in x for x in found.fits), found.fits
+
+
+def test_a_judgement_is_printed_in_a_line() -> None:
+    assert repr(judge(D, A, B, C, plans=LIST)) == (
+        f"<exact: {mmaproof.read_plan(PLAN).name}, k = 64, 32 of 32 rows of 32 elements>"
+    )

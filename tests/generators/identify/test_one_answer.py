@@ -14,6 +14,7 @@ from support.small_spaces import small_space
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.generators.identify import identify
+from mmaproof.generators.identify.fit import Fit
 from mmaproof.generators.identify.identification import identify as identified
 from mmaproof.generators.identify.outcome import ParameterVerdict, neighbour
 from mmaproof.generators.identify.probes import first_probes
@@ -74,6 +75,26 @@ def test_the_nearest_design_does_not_depend_on_what_was_proved():
         }
         names.add(neighbour(found).text)
     assert names == {unit.name}
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("target", ["live", "file"])
+def test_the_nearest_design_does_not_depend_on_when_time_was_over(monkeypatch, tmp_path, target):
+    unit = find_design(f"{TURING.name}@fraction_bits=21,c_extra_bits=1,zero_sum=ieee")
+    batch = first_probes(TURING, 3).batch
+    np.savez(tmp_path / "rows.npz", a=batch.a, b=batch.b, c=batch.c, d=evaluate_batch(unit, batch))
+    ends, names = set(), set()
+    for most in (1, 40, 60):
+        left = iter(range(most))
+        monkeypatch.setattr(Fit, "is_late", lambda _, left=left: next(left, None) is None)
+        asked = ModelTarget(unit) if target == "live" else str(tmp_path / "rows.npz")
+        found = identified(asked, "f32.f16.f16.f32", 8, proofs=False)
+        assert found.behaviour is None and found.late and found.by_clock
+        near = neighbour(found)
+        ends.add(str(found.nearest.as_text()))
+        names.add((near.text, repr(near.disagreements)))
+    assert len(ends) > 1, "the search ended at different settings"
+    assert len(names) == 1
 
 
 @pytest.mark.middle
