@@ -42,6 +42,7 @@ UNITS: Final = {
     "64x64 booth4 dadda": Datapath("booth4", "dadda", "kogge-stone", 64),
     "4 products of int8": Datapath("simple", "dadda", "kogge-stone", 8, count=4, result=20),
     "16 products of int8": Datapath("simple", "dadda", "kogge-stone", 8, count=16, result=24),
+    "4 products of int16": Datapath("simple", "dadda", "kogge-stone", 16, count=4, result=36),
 }
 ABC: Final = ("berkeley-abc", "abc", "yosys-abc")
 """what the program is called"""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache, cached_property
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
 from pkgutil import resolve_name
 from typing import Annotated, Any
 
@@ -86,7 +87,43 @@ class Grouped(TyperGroup):
 class Application(typer.Typer):
     """Commands whose parser a process makes once: that takes longer than most commands that it reads."""
 
-    parser = cached_property[Any](get_command)
+    @cached_property
+    def parser(self) -> Any:
+        """The parser of the commands."""
+        command = get_command(self)
+        _read_late(command)
+        return command
+
+
+def _read_late(command: Any, outer: typer.Context | None = None) -> None:
+    """Let the parameters of a command and of its commands be read as ``_Late`` says."""
+    context = typer.Context(command, parent=outer, **command.context_settings)
+    for parameter in command.get_params(context):
+        parameter.get_runtime_param = partial(_Late, parameter, parameter.get_runtime_param)
+    for inner in getattr(command, "commands", {}).values():
+        _read_late(inner, context)
+
+
+@dataclass(frozen=True)
+class _Late:
+    """How the value of a parameter is read: in typer's own way, which imports pydantic, where it has to be read at all.
+
+    A text stays as it is where a text is wanted, and so do numbers that are defaults. What is not given is nothing.
+    """
+
+    parameter: Any
+    typers: Callable[[], Any]
+
+    def coerce(self, value: Any, **where: Any) -> Any:
+        """Return the value that a command gets. Raises as typer's own way does."""
+        x = self.parameter
+        several = x.multiple or x.nargs != 1
+        if value is None:
+            return () if several else None
+        is_text = x.type_descriptor.annotation is str and type(value) is str
+        if not several and (is_text or (type(value) is int and value is x.default)):
+            return value
+        return self.typers().coerce(value, **where)
 
 
 SETTINGS: dict[str, Any] = {

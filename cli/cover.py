@@ -39,7 +39,7 @@ LISTED = 12
 @with_options(
     without="search picture explain svg figure junit bundle",
     timeout="10s",
-    timeout_of="Limit for each question to a solver: 30s, 2m, 1h.",
+    timeout_of="Limit for each question to a solver, in CPU seconds: 30s, 2m.",
 )
 def cover(
     design: DesignName,
@@ -61,7 +61,7 @@ def cover(
     netlist, unit = _covered(design)
     given: dict[str, Any] = {
         "solver": options.solving,
-        "limits": options.limits,
+        "limits": options.limits_of_each,
         "seed": options.seed,
         "version": tool_version(),
     }

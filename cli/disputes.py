@@ -50,7 +50,7 @@ def disputes(
 
     if architecture is not None:
         architecture = load_catalogue().architecture(architecture)
-    limits, solving = options.limits, options.solving
+    limits, solving = options.limits_of_each, options.solving
     showing.ready()
     found: list[Dispute] = []
     tasks = [

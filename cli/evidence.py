@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @with_options(
     without="search picture explain html svg figure junit bundle",
     timeout="2m",
-    timeout_of="Limit for the questions about each row: 10s, 2m.",
+    timeout_of="Limit for the questions about each row, in CPU seconds: 10s, 2m.",
     helps={"output": "Write the vectors as a vector file: the file to run."},
 )
 def evidence(
@@ -69,7 +69,7 @@ def evidence(
         architecture,
         _recorded(recordings or [], architecture),
         solving=options.solving,
-        limits=options.limits,
+        limits=options.limits_of_each,
         version=tool_version(),
         seed=options.seed,
         vectors=vectors,

@@ -33,7 +33,7 @@ LEAST_FEATURE = 20
 @with_options(
     without="search picture explain svg figure junit bundle",
     timeout="20s",
-    timeout_of="Limit for each property of each design: 20s, 2m.",
+    timeout_of="Limit for each property of each design, in CPU seconds: 20s, 2m.",
     helps={"output": "Write the vectors that show each feature as a vector file, with what each design returns."},
 )
 def fingerprint(
@@ -73,7 +73,7 @@ def fingerprint(
 
     designs = list({d.name: d for d in map(find_design, names)}.values())
     wanted = {find_property(name).name for name in only or ()}
-    means = Means(options.solving, options.limits, SEARCH, options.seed)
+    means = Means(options.solving, options.limits_of_each, SEARCH, options.seed)
     if showing.output is not None and not vectors:
         raise InputError(f"--no-vectors leaves nothing to write to {showing.output}: leave one of them out")
     showing.ready()

@@ -96,7 +96,7 @@ def verdicts(
         pool=pool,
         at_once=at_once,
         solving=options.solving,
-        limits=options.limits,
+        limits=options.limits_of_each,
         seed=options.seed,
         replays=replays,
     )

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import copy
-from dataclasses import MISSING, Field, dataclass, fields
+from dataclasses import MISSING, Field, dataclass, fields, replace
 from functools import partial
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -75,6 +75,8 @@ def complete_kinds(incomplete: str) -> list[str]:
 
 _ENDS: ContextVar[float | None] = ContextVar("_ENDS", default=None)
 """When the limit of the command that runs passes, by ``time.monotonic``; None where it has no limit for all of it."""
+BY_THE_CLOCK = 30
+"""A question of a survey may take N times as long by the clock as it may compute, on a machine that is busy."""
 _GRACE = 1.0
 """Seconds above the limit that remain for an answer of what was found by then."""
 
@@ -159,7 +161,7 @@ DistributionName = Annotated[
         "uniform (-1..1), uniform-16, positive (0..1), normal, ootomo-yokota-1, exponents=LO..HI[,LO..HI].",
     ),
 ]
-PER_QUESTION = "Limit for each question that is asked: 30s, 2m."
+PER_QUESTION = "Limit for each question that is asked, in CPU seconds: 30s, 2m."
 """The help of a limit that each question has."""
 Json = Annotated[bool, option("--json", "Print exactly one JSON object.")]
 Decimal = Annotated[bool, option("--decimal", "Write results as decimal numbers.")]
@@ -312,6 +314,19 @@ class SolvingOptions:
         seconds = parse_seconds(self.timeout)
         work = seconds if self.work is None else parse_seconds(self.work)
         return Limits(work, parse_memory(self.memory), wall=seconds, ends=_ENDS.get())
+
+    @property
+    def limits_of_each(self) -> Limits:
+        """The limits of each of many questions: work ends one, and not the load of the machine. See ``limits``.
+
+        Where ``--work`` says how much work, ``--timeout`` is the time by the clock.
+        """
+        from mmaproof.smt.solving.limits import MAX_SECONDS
+
+        limits = self.limits
+        if self.work is not None:
+            return limits
+        return replace(limits, wall=min(BY_THE_CLOCK * limits.seconds, MAX_SECONDS))
 
     @property
     def budget(self) -> Budget | None:

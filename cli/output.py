@@ -156,12 +156,13 @@ def counted(items: Iterable[X], what: str, total: int | None = None) -> Iterator
     ``total`` is how many there are, for items that come one by one.
     """
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     console = Console(stderr=True)
     if not console.is_terminal:
         yield from items
         return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
     columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     bar = Progress(*columns, console=console, transient=True)
     task = bar.add_task(what, total=len(items) if isinstance(items, Sized) else total)
@@ -178,12 +179,13 @@ def progress(what: str) -> Iterator[Callable[[str], None]]:
     The body may call what it is given, with what it does from then on.
     """
     from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     console = Console(stderr=True)
     if not console.is_terminal:
         yield lambda _: None
         return
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
     bar = Progress(
         SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console, transient=True
     )

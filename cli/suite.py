@@ -64,7 +64,7 @@ def suite(
     designs = chosen(names or [], everything, architectures or [])
     given: dict[str, Any] = {
         "solving": options.solving,
-        "limits": options.limits,
+        "limits": options.limits_of_each,
         "seed": options.seed,
         "simple": simple,
     }

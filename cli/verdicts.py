@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -232,12 +233,18 @@ def tree(lemmas: Sequence[Lemma], claim: str) -> Tree:
 
 def difference(fmt: Format, results: Sequence[int]) -> Difference | None:
     """Return how far two patterns of ``fmt`` are apart; None if one of them is an infinity or a NaN, or is missing."""
+    return _difference(fmt, *results) if len(results) == 2 else None
+
+
+@lru_cache(maxsize=1 << 12)
+def _difference(fmt: Format, x: int, y: int) -> Difference | None:
+    """Return the same of two patterns. Many pairs of a matrix have one witness."""
     from mmaproof.explain.answers.parts import Difference
     from mmaproof.explain.values import is_finite, pattern_number
 
-    if len(results) != 2 or not all(is_finite(fmt, x) for x in results):
+    if not (is_finite(fmt, x) and is_finite(fmt, y)):
         return None
-    first, second = (pattern_number(fmt, x) for x in results)
+    first, second = pattern_number(fmt, x), pattern_number(fmt, y)
     apart = abs(first - second)
     ulps = None if fmt.is_integer else float(apart / fmt.ulp(max(abs(first), abs(second))))
     return Difference(absolute=str(apart), ulps=ulps)

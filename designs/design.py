@@ -202,7 +202,7 @@ class Design:
         """The architecture whose units this one is described by: its own, or the one it is assumed to be like."""
         return self.evidence.like or self.architecture
 
-    @property
+    @cached_property
     def base_name(self) -> str:
         """ARCHITECTURE/INSTRUCTION, without changed parameters.
 
@@ -212,7 +212,7 @@ class Design:
             return f"{self.architecture}:{self.instruction}"
         return f"{self.architecture}/{self.instruction}"
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The full name, changed parameters included. ``find_design`` finds the same design by it."""
         settings = [f"as={self.profile}"] if self.profile else []

@@ -158,19 +158,23 @@ def _without_what_may_go(witness: Operands, row: OperandBatch) -> _Trials:
 
 def _shortened(question: Question, witness: Operands, row: OperandBatch) -> _Trials:
     """Make elements simpler, as many at once as there are few enough ways to change all; again while that helps."""
-    before = None
-    while witness != before:
+    before, at_once = None, False
+    # what is simpler than the first witness of all ways was tried before it
+    while witness != before and not at_once:
         before = witness
-        row = yield from _shortened_once(question, witness, row)
+        row, at_once = yield from _shortened_once(question, witness, row)
         witness = row.row(0)
 
 
 def _shortened_once(
     question: Question, witness: Operands, row: OperandBatch
-) -> Generator[OperandBatch, int | None, OperandBatch]:
+) -> Generator[OperandBatch, int | None, tuple[OperandBatch, bool]]:
+    """Return the row with simpler elements, and whether all ways to change them were tried at once."""
     most = max(_PRODUCTS_AT_ONCE // row.k, _LEAST_AT_ONCE)
     places = [x for x in _places(question, row.k) if x.pattern(witness)]
+    groups = 0
     while places:
+        groups += 1
         ways: list[list[int]] = []
         for place in places:
             of_place = place.ways(witness)
@@ -190,7 +194,7 @@ def _shortened_once(
         first = yield trials
         if first is not None:
             row = trials.select(slice(first, first + 1))
-    return row
+    return row, groups <= 1
 
 
 def _only(row: OperandBatch, kept: Sequence[Sequence[int]]) -> OperandBatch:

@@ -1,9 +1,10 @@
 """What is known of the units of the catalogue: features of each, and pairs that no example of the explorer tells apart.
 
 ``python -m mmaproof.explain.pages.facts FILE`` writes it (``make site-data``). Answers of FILE are kept as long as the
-arithmetic of their units stays as it was, and what was never asked is asked. ``--again`` also asks what is unknown once
-more: whether 15 s are enough depends on the machine and on what else it does. All of it takes hours, the run after a
-change of the catalogue minutes. An interrupted run goes on where it was.
+arithmetic of their units stays as it was, and what was never asked is asked. Texts after FILE have what is unknown
+asked once more, of the units whose names begin with one of them ("" for all): a later version may need less than the 15
+CPU seconds. All of it takes hours, the run after a change of the catalogue minutes. An interrupted run goes on where it
+was.
 """
 
 from __future__ import annotations
@@ -37,11 +38,13 @@ from mmaproof.verification.fingerprint import NOT_ASKED, feature_of
 from mmaproof.verification.matrix import comparable_groups
 from mmaproof.verification.search import Budget, Means
 
-SECONDS_OF_A_FEATURE = 15
-"""Seconds for a property of a unit. Less than the command takes: pages are a survey, and say what is unknown."""
-SECONDS_OF_A_PAIR = 60
-SEARCH = Budget(rows=20_000, seconds=float("inf"))
 MEMORY = 4 << 30
+BY_THE_CLOCK = 30
+"""A question may take N times as long by the clock as it may compute: a busy machine makes nothing unknown."""
+OF_A_FEATURE = Limits(15, MEMORY, wall=15 * BY_THE_CLOCK)
+"""The work for a property of a unit. Less than the command takes: pages are a survey, and say what is unknown."""
+OF_A_PAIR = Limits(60, MEMORY, wall=60 * BY_THE_CLOCK)
+SEARCH = Budget(rows=20_000, seconds=float("inf"))
 SAVED_EVERY = 20
 """Answers after which the file is written, so that an interruption loses little."""
 
@@ -126,8 +129,7 @@ class Task:
         """Return the answer: a record for a pair, else the verdict on a property and its value, if it has one."""
         if self.asked is None:
             return self._comparison()
-        limits = Limits(seconds=SECONDS_OF_A_FEATURE, memory_bytes=MEMORY)
-        means = Means(Solving.of(DEFAULT_SOLVER), limits, SEARCH, simplifying=0.0)
+        means = Means(Solving.of(DEFAULT_SOLVER), OF_A_FEATURE, SEARCH, simplifying=0.0)
         found = feature_of(PROPERTIES[self.asked], self.designs[0], means, shown=False)
         if found.verdict == NOT_ASKED:
             return [NOT_ASKED, found.reason]
@@ -135,16 +137,15 @@ class Task:
 
     def _comparison(self) -> dict[str, Any]:
         first, second = self.designs
-        limits = Limits(seconds=SECONDS_OF_A_PAIR, memory_bytes=MEMORY)
-        found = compare(first, second, limits=limits, budget=SEARCH, preferring=0)
+        found = compare(first, second, limits=OF_A_PAIR, budget=SEARCH, preferring=0)
         record: dict[str, Any] = {"verdict": found.verdict, "k": found.question.k}
         if found.witness is not None:
             record |= {n: x for n, x in example(first, second, found.witness).items() if n != "units"}
         return record
 
 
-def missing(facts: Facts, chosen: Sequence[Design], *, again: bool = False) -> list[Task]:
-    """Return what was never asked, and what is unknown if it is to be asked ``again``.
+def missing(facts: Facts, chosen: Sequence[Design], again: Sequence[str] = ()) -> list[Task]:
+    """Return what was never asked, and what is unknown of units whose names begin with a text of ``again``.
 
     Pairs come first, because they are few, and then units for which most designs stand.
     """
@@ -159,14 +160,16 @@ def missing(facts: Facts, chosen: Sequence[Design], *, again: bool = False) -> l
         for name, asked in PROPERTIES.items():
             if asked.why_not(design) is None:
                 tasks[Task((design,), name)] = facts.features.get(design.name, {}).get(name, [None])[0]
-    return [t for wanted in ((None, "unknown") if again else (None,)) for t, known in tasks.items() if known == wanted]
+    new = [t for t, known in tasks.items() if known is None]
+    named = [t for t, known in tasks.items() if known == "unknown" and t.designs[0].name.startswith(tuple(again))]
+    return new + named
 
 
-def main(path: Path, again: bool) -> None:
+def main(path: Path, *again: str) -> None:
     """Bring the file up to date."""
     chosen = units()
     facts = Facts.parse(path.read_text(encoding="utf-8")).still_true(chosen) if path.exists() else Facts()
-    tasks = missing(facts, chosen, again=again)
+    tasks = missing(facts, chosen, again)
     for design in chosen:
         facts.made_of[design.name] = checksum(design)
         facts.features.setdefault(design.name, {})
@@ -187,4 +190,4 @@ def main(path: Path, again: bool) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), "--again" in sys.argv)
+    main(Path(sys.argv[1]), *sys.argv[2:])

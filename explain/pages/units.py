@@ -16,7 +16,7 @@ from mmaproof.designs.names import PRODUCTS
 from mmaproof.designs.parameters import complete_settings, format_settings
 from mmaproof.designs.profiles import load_disputes
 from mmaproof.designs.signature import Signature
-from mmaproof.explain.pages.facts import SECONDS_OF_A_FEATURE, Facts, load_examples, load_facts, units
+from mmaproof.explain.pages.facts import OF_A_FEATURE, Facts, load_examples, load_facts, units
 from mmaproof.explain.pages.markdown import Page, anchor, code, escaped, fenced, slug, table
 from mmaproof.explain.values import pattern_value
 from mmaproof.properties.library import PROPERTIES
@@ -277,7 +277,7 @@ def _features(design: Design, known: Mapping[str, Sequence[Any]]) -> str:
     if rows:
         text = (
             "Yes is a proof for all operands that the property is about. No comes with operands. Each was given"
-            f" {SECONDS_OF_A_FEATURE} s; more time decides what is unknown: {call}.\n\n"
+            f" {OF_A_FEATURE.seconds} CPU seconds; more decide what is unknown: {call}.\n\n"
         ) + table(("feature", "", "value"), rows)
     if never:
         text += f"\n{len(never)} properties were not asked for this page: {call} asks them.\n"

@@ -12,6 +12,7 @@ from support.waiting import LONG, wait_until
 
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.generators.vectors import read_vectors
+from mmaproof.smt.solving.limits import MAX_SECONDS
 from mmaproof.smt.trace import evaluate
 
 VOLTA, TURING, AMPERE = (
@@ -25,6 +26,22 @@ FOUR = ("matrix", VOLTA, TURING, AMPERE, SUMS)
 def here(monkeypatch):
     """Questions are answered in this process, which takes less time."""
     monkeypatch.setattr("mmaproof.verification.executors.local_pool", ThreadPoolExecutor)
+
+
+@pytest.mark.parametrize(
+    ("options", "computed", "by_the_clock"),
+    [
+        (["--timeout", "10s"], 10, 300),
+        (["--timeout", "10s", "--work", "3s"], 3, 10),
+        (["--timeout", "336h"], MAX_SECONDS, MAX_SECONDS),
+    ],
+)
+def test_a_busy_machine_ends_no_question(run, here, monkeypatch, options, computed, by_the_clock):
+    """Each question may compute for so long, and take longer by the clock: load makes no answer unknown."""
+    handed = []
+    monkeypatch.setattr("mmaproof.verification.matrix.compare", lambda *_, limits, **__: handed.append(limits))
+    run("matrix", VOLTA, TURING, *options)
+    assert {(x.seconds, x.wall) for x in handed} == {(computed, by_the_clock)}
 
 
 def test_a_person_reads(run, here):

@@ -15,7 +15,8 @@ try:
     status = main()
 except SystemExit as stop:
     status = stop.code
-loaded = sorted({"bitwuzla", "cvc5", "z3", "pysmt", "numpy", "llvmlite"} & sys.modules.keys())
+heavy = {"bitwuzla", "cvc5", "z3", "pysmt", "numpy", "llvmlite", "pydantic", "rich.progress"}
+loaded = sorted(heavy & sys.modules.keys())
 print("loaded:", *loaded, file=sys.stderr)
 sys.exit(status)
 """
@@ -35,6 +36,29 @@ def test_option_answers_without_loading_a_solver_or_numpy(option: str) -> None:
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.strip()
     assert ended.stderr.splitlines()[-1] == "loaded:", ended.stderr
+
+
+def test_a_comparison_that_a_search_answers_loads_no_solver() -> None:
+    """Nor what reads and writes JSON: names of designs and of other texts are not read, and a text is printed."""
+    words = ["compare", "volta/f32.f16.f16.f32", "turing/f32.f16.f16.f32", "--no-store"]
+    ended = subprocess.run(
+        [sys.executable, "-c", SCRIPT, *words], capture_output=True, text=True, timeout=LONG, check=False
+    )
+    assert (ended.returncode, ended.stderr.splitlines()[-1]) == (1, "loaded: numpy pysmt"), ended.stderr
+
+
+@pytest.mark.middle
+def test_z3_answers_though_pysmt_was_loaded_without_it() -> None:
+    words = ["compare", "volta/f32.f16.f16.f32", "turing/f32.f16.f16.f32", "--no-store", "--no-search"]
+    ended = subprocess.run(
+        [sys.executable, "-c", SCRIPT, *words, "--solver", "z3"],
+        capture_output=True,
+        text=True,
+        timeout=LONG,
+        check=False,
+    )
+    assert ended.returncode == 1, ended.stderr
+    assert "answered by z3" in ended.stdout
 
 
 def test_a_comparison_loads_neither_the_properties_nor_the_proofs_of_netlists() -> None:

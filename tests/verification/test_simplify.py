@@ -15,7 +15,7 @@ from mmaproof.properties.preconditions import preconditions_of
 from mmaproof.smt.solving.limits import worked
 from mmaproof.verification.compare import compare
 from mmaproof.verification.search import Budget, search
-from mmaproof.verification.simplify import _complexity, _simpler, _with_few_products, simplest, simplify
+from mmaproof.verification.simplify import _complexity, _shortened, _simpler, _with_few_products, simplest, simplify
 
 VOLTA = find_design("volta/f32.f16.f16.f32")
 FINER = find_design("volta/f32.f16.f16.f32@fraction_bits=24")
@@ -48,6 +48,16 @@ def test_nothing_is_tried_after_the_deadline(monkeypatch):
     monkeypatch.setattr(Equivalence, "examine", lambda self, batch: pytest.fail("too late"))
     assert simplify(question, found[0], past) == found[0]
     assert simplest(question, found, past) in found
+
+
+def test_ways_that_were_all_tried_at_once_are_not_tried_again():
+    """What is simpler than the first that is a witness was tried with it."""
+    question = Equivalence(VOLTA, FINER, k=4)
+    witness = Operands((0x3E00, 0, 0, 0), (0x3C00, 0, 0, 0), 0x3F800000)
+    trials = _shortened(question, witness, OperandBatch.of_rows(question.formats, [witness]))
+    assert len(next(trials)) > 1
+    with pytest.raises(StopIteration):
+        trials.send(1)
 
 
 @pytest.mark.few(2)

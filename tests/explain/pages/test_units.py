@@ -64,7 +64,8 @@ def test_what_is_unknown_is_asked_again_only_if_that_is_wanted():
     known = {n: ["holds"] for n, p in PROPERTIES.items() if p.why_not(chosen[0]) is None}
     facts = Facts(features={chosen[0].name: known | {"scaling": ["unknown"]}})
     assert missing(facts, chosen) == []
-    assert [t.asked for t in missing(facts, chosen, again=True)] == ["scaling"]
+    assert [t.asked for t in missing(facts, chosen, [chosen[0].name])] == ["scaling"]
+    assert missing(facts, chosen, ["another"]) == []
     del known["scaling"]
     assert [t.asked for t in missing(Facts(features={chosen[0].name: known}), chosen)] == ["scaling"]
 
