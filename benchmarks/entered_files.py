@@ -11,7 +11,7 @@ import io
 import sys
 from collections import Counter
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from mmaproof.cli.main import main as run
@@ -29,20 +29,20 @@ COMMANDS = {
 
 def entered(arguments: list[str]) -> Counter[str]:
     """Return the files below the repository whose functions are entered, and how many functions of each."""
-    functions: set[tuple[str, int]] = set()
+    codes: dict[int, CodeType] = {}
 
-    def seen(frame: FrameType, event: str, _argument: Any) -> None:
-        code = frame.f_code
-        if event == "call" and code.co_name != "<module>":
-            functions.add((code.co_filename, code.co_firstlineno))
+    def seen(frame: FrameType, _event: str, _argument: Any) -> None:
+        """Note a call; as nothing is returned, what happens within it is not told."""
+        codes[id(frame.f_code)] = frame.f_code
 
     with contextlib.redirect_stdout(io.StringIO()):
         run(arguments)
-        sys.setprofile(seen)
+        sys.settrace(seen)
         try:
             run(arguments)
         finally:
-            sys.setprofile(None)
+            sys.settrace(None)
+    functions = {(x.co_filename, x.co_firstlineno) for x in codes.values() if x.co_name != "<module>"}
     files = ((Path(x).resolve(), line) for x, line in functions if not x.startswith("<"))
     return Counter(str(x.relative_to(ROOT)) for x, _ in files if x.is_relative_to(ROOT) and ".venv" not in x.parts)
 

@@ -62,6 +62,7 @@ def test_the_formats_of_a_target_are_those_of_a_file(run, rows, tmp_path):
     assert (status, only_json(out)["mismatches"]) == (1, len(UNIT.d))
 
 
+@pytest.mark.middle
 def test_a_unit_is_identified_from_files_in_rounds(run, tmp_path):
     unit = find_design("turing/f32.f16.f16.f32@fraction_bits=22")
     held = format_settings(complete_settings(unit.chain, unit.step), default_axes(Interface.of(unit)))

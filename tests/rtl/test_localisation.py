@@ -55,7 +55,7 @@ def quick(names: list[str]) -> list[object]:
     return [x if i == 0 else pytest.param(x, marks=pytest.mark.middle) for i, x in enumerate(names)]
 
 
-@pytest.mark.slow_values("ties-of-largest")
+@pytest.mark.slow_values("one-comparator", "ties-of-largest")
 @pytest.mark.parametrize("name", quick(LEAD))
 def test_the_net_of_a_fault_is_at_its_line(name: str, tmp_path: Path) -> None:
     found, at = lead_of(name, tmp_path)

@@ -170,7 +170,8 @@ def test_each_kernel_takes_what_is_its_own(monkeypatch, where):
     assert set(used) == ({True} if where == "nowhere" else {True, False})
 
 
-@pytest.mark.few(4)
+@pytest.mark.slow_values("cpu/tdpbf16ps.m16n16k32.f32.bf16.bf16.f32")
+@pytest.mark.few(3)
 @pytest.mark.parametrize("design", first_of_each_family(DESIGNS), ids=lambda x: x.name)
 def test_few_rows_of_a_large_matrix(monkeypatch, design):
     """Their kernel unpacks b for each row, and every thread has its own columns, which are not copied."""
