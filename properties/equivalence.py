@@ -169,7 +169,7 @@ class Equivalence(Question):
 
     def _the_same(self, kernel: Kernel) -> None:
         algebra = TermAlgebra(kernel.environment)
-        d, _ = self.results(algebra, self.symbols(algebra))
+        d = dot_product_accumulate(self.designs[0], algebra, self.symbols(algebra)).d
         use_equal_results(kernel, d, partial(self.are_equal, algebra))
 
     def _regrouped(self, kernel: Kernel) -> None:

@@ -295,13 +295,17 @@ def identical_arithmetic(case: Case) -> QuestionVerdict | None:
     question = case.question
     if not question.is_same_computation():
         return None
-    from mmaproof.gemm.questions.plan_equivalence import PlanEquivalence  # noqa: PLC0415  (a search needs none of it)
+    from mmaproof.gemm.questions.plan_equivalence import (  # noqa: PLC0415  (a search needs none of it)
+        MOST_PRODUCTS,
+        PlanEquivalence,
+    )
 
     theorem: Theorem | None = None
-    argument = question.argument()
+    plans = isinstance(question, PlanEquivalence)  # a normal form of plans knows more
+    argument = None if plans and question.k > MOST_PRODUCTS else question.argument()
     if argument is not None:
         theorem, _ = case.joined(argument, small_first=True)
-        if theorem is None and not isinstance(question, PlanEquivalence):  # a normal form of plans knows more
+        if theorem is None and not plans:
             return None
     if not question.where:
         proof = Joined() if theorem is None else theorem

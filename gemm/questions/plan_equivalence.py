@@ -34,8 +34,8 @@ from mmaproof.smt.proving.kernel import Kernel
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.semantics import DotProduct, OperandWords, equal_results
 
-MOST_PRODUCTS = 256
-"""Products of plans that are one computation, up to which a theorem says so of their formula."""
+MOST_PRODUCTS = 1024
+"""Products of plans that are one computation, up to which a theorem decides: a formula takes seconds above."""
 MOST_SUMMED = 6
 """Numbers about whose sums a lemma is asked: more additions are more than solvers decide."""
 
@@ -86,12 +86,14 @@ class PlanEquivalence(Question):
 
     def results(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> tuple[Word[D], ...]:
         """Return d of each plan."""
+        return tuple(self._result(algebra, x, operands) for x in self.schedules)
+
+    def _result(self, algebra: Algebra[D, T], schedule: Schedule, operands: OperandWords[D]) -> Word[D]:
         a, b, (c,) = (
             [Number(f, w, Span.of_format(f)) for w in words]
             for f, words in zip(self.formats, (operands.a, operands.b, (operands.c,)), strict=True)
         )
-        scales = self._scales(operands)
-        return tuple(run(Arithmetic(algebra), x, Elements(a, b, c, scales)).word for x in self.schedules)
+        return run(Arithmetic(algebra), schedule, Elements(a, b, c, self._scales(operands))).word
 
     def _scales(self, operands: OperandWords[D]) -> tuple[Sequence[Number[D]], Sequence[Number[D]]]:
         fmt = self.scale_format
@@ -115,12 +117,12 @@ class PlanEquivalence(Question):
         return meant, meant & ~equal_patterns(self.d_format, d, e)
 
     def argument(self) -> Argument | None:
-        """Return that one computation, if it is no longer than a formula can be, returns what it returns."""
-        return self._the_same if self.k <= MOST_PRODUCTS and self.is_same_computation() else None
+        """Return that one computation returns what it returns."""
+        return self._the_same if self.is_same_computation() else None
 
     def _the_same(self, kernel: Kernel) -> None:
         algebra = TermAlgebra(kernel.environment)
-        d, _ = self.results(algebra, self.symbols(algebra))
+        d = self._result(algebra, self.schedules[0], self.symbols(algebra))
         use_equal_results(kernel, d, partial(equal_results, algebra, self.d_format))
 
     def lemmas(self) -> Sequence[Lemma]:

@@ -3,11 +3,15 @@
 from dataclasses import replace
 
 import pytest
-from support.bundles import LIMITS, checked
+from support.bundles import LIMITS, checked, written
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
+from mmaproof.gemm.answers.compare import compare_plans
+from mmaproof.gemm.programs import read_plan
+from mmaproof.gemm.questions import plan_equivalence
 from mmaproof.properties.equivalence import Equivalence
+from mmaproof.properties.property import Joined
 from mmaproof.smt.solving.limits import LEAST_SECONDS, worked
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Cause, Outcome, Reply, SolverIdentity, Status
@@ -79,3 +83,15 @@ def test_a_theorem_of_another_question_is_not_written(tmp_path):
             0,
         )
     assert not (tmp_path / "bundle").exists()
+
+
+@pytest.mark.middle
+@pytest.mark.parametrize("most", [16, 32])
+def test_plans_that_are_one_computation_have_a_bundle_at_any_length(monkeypatch, tmp_path, most):
+    """Of long plans their operations alone decide, and the theorem is made for the bundle."""
+    monkeypatch.setattr(plan_equivalence, "MOST_PRODUCTS", most)
+    plans = [read_plan(f"turing/mma.m16n8k8.f32.f16.f16.f32{x}") for x in ("", " | tile=16")]
+    answer = compare_plans(*plans, k=32).answer
+    assert (answer.proof == Joined(), answer.theorem is None) == (most < 32, most < 32)
+    written(answer.question, plans[0].unit, tmp_path / "bundle")
+    assert checked(tmp_path / "bundle")[0] == 0
