@@ -5,7 +5,7 @@ That a unit never makes a -0: a step whose c is not -0 returns no -0.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -21,23 +21,23 @@ from mmaproof.gemm.programs.evaluate import rows
 from mmaproof.gemm.programs.normal_form import Numbering, same_computation, takes_any_order
 from mmaproof.gemm.programs.numbers import Number, Span
 from mmaproof.gemm.programs.plan import JoinsC, Plan
-from mmaproof.gemm.programs.program import Elements, Values, perform, run
-from mmaproof.gemm.programs.schedule import Call, Combine, Cut, Operand, Schedule, Weigh
+from mmaproof.gemm.programs.program import Elements, all_values
+from mmaproof.gemm.programs.schedule import Call, Combine, Operand, Schedule, Weigh
 from mmaproof.properties.preconditions import Precondition, restricting
 from mmaproof.properties.question import Argument, OtherQuestion, Question
 from mmaproof.properties.run_question import RunQuestion, Scope
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.bundles.leaves import use_equal_results
+from mmaproof.smt.bundles.leaves import Leaves, use_equal_results
 from mmaproof.smt.evaluate import equal_patterns
 from mmaproof.smt.proving.kernel import Kernel
-from mmaproof.smt.proving.lemma import Input, Lemma
+from mmaproof.smt.proving.laws_in_use import LawsInUse
 from mmaproof.smt.semantics import DotProduct, OperandWords, equal_results
 
 MOST_PRODUCTS = 1024
 """Products of plans that are one computation, up to which a theorem decides: a formula takes seconds above."""
 MOST_SUMMED = 6
-"""Numbers about whose sums a lemma is asked: more additions are more than solvers decide."""
+"""Numbers whose sums are compared in a lemma: more additions are more than solvers decide."""
 
 
 class PlanEquivalence(Question):
@@ -86,14 +86,16 @@ class PlanEquivalence(Question):
 
     def results(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> tuple[Word[D], ...]:
         """Return d of each plan."""
-        return tuple(self._result(algebra, x, operands) for x in self.schedules)
+        return tuple(self._values(algebra, x, operands)[len(x.operations) - 1] for x in self.schedules)
 
-    def _result(self, algebra: Algebra[D, T], schedule: Schedule, operands: OperandWords[D]) -> Word[D]:
+    def _values(self, algebra: Algebra[D, T], schedule: Schedule, operands: OperandWords[D]) -> dict[int, Word[D]]:
+        """Return what the operations of a schedule make, by their indices."""
         a, b, (c,) = (
             [Number(f, w, Span.of_format(f)) for w in words]
             for f, words in zip(self.formats, (operands.a, operands.b, (operands.c,)), strict=True)
         )
-        return run(Arithmetic(algebra), schedule, Elements(a, b, c, self._scales(operands))).word
+        found = all_values(Arithmetic(algebra), schedule, Elements(a, b, c, self._scales(operands)))
+        return {i: x.word for i, x in found.numbers.items()}
 
     def _scales(self, operands: OperandWords[D]) -> tuple[Sequence[Number[D]], Sequence[Number[D]]]:
         fmt = self.scale_format
@@ -116,19 +118,38 @@ class PlanEquivalence(Question):
         d, e = (rows(x, batch) for x in self.schedules)
         return meant, meant & ~equal_patterns(self.d_format, d, e)
 
+    @property
+    def decides_by_argument(self) -> bool:
+        """Whether both make the same calls of units, and few other operations tell them apart."""
+        numbering = Numbering()
+        calls, given = list[set[int]](), set[int]()
+        for schedule in self.schedules:
+            numbered = list(zip(schedule.operations, numbering.of(schedule), strict=True))
+            calls.append({n for x, n in numbered if isinstance(x, Call)})
+            given |= {n for x, n in numbered if isinstance(x, _GIVEN)}
+        return calls[0] == calls[1] and len(given) <= MOST_SUMMED
+
     def argument(self) -> Argument | None:
-        """Return that one computation returns what it returns."""
-        return self._the_same if self.is_same_computation() else None
+        """Return that one computation returns one number, or that sums of the same are equal, whatever units return."""
+        if self.is_same_computation():
+            return self._the_same
+        return self._whatever_units_return if self.decides_by_argument else None
 
     def _the_same(self, kernel: Kernel) -> None:
         algebra = TermAlgebra(kernel.environment)
-        d = self._result(algebra, self.schedules[0], self.symbols(algebra))
+        operands, schedule = self.symbols(algebra), self.schedules[0]
+        d = self._values(algebra, schedule, operands)[len(schedule.operations) - 1]
         use_equal_results(kernel, d, partial(equal_results, algebra, self.d_format))
 
-    def lemmas(self) -> Sequence[Lemma]:
-        """Return that the sums are equal whatever the units return, if both plans make the same calls of units."""
-        lemma = WhateverTheUnitsReturn(*self.schedules)
-        return (lemma,) if lemma.compares_same_calls else ()
+    def _whatever_units_return(self, kernel: Kernel) -> None:
+        algebra = TermAlgebra(kernel.environment)
+        operands, leaves, results = self.symbols(algebra), Leaves(algebra), []
+        for schedule in self.schedules:
+            values = self._values(algebra, schedule, operands)
+            leaves.parts(*(values[i] for i, x in enumerate(schedule.operations) if isinstance(x, _GIVEN)))
+            results.append(values[len(schedule.operations) - 1])
+        equal = equal_results(algebra, self.d_format, *results)
+        leaves.use_of(LawsInUse(kernel), equal, (), "the sums are equal, whatever the units return")
 
     def other_questions(self) -> Sequence[OtherQuestion]:
         """Return, where the plans differ in the order of products within steps alone, that it does not matter.
@@ -155,52 +176,7 @@ class PlanEquivalence(Question):
 
 
 _GIVEN = Call | Operand | Weigh | Combine
-"""The operations about whose numbers nothing is known."""
-
-
-class WhateverTheUnitsReturn(Lemma):
-    """Two schedules make equal numbers of what the units return and of c, whatever those are.
-
-    Calls of units that are one computation return one number. So do sums that are weighed with exponents of operands.
-    """
-
-    def __init__(self, first: Schedule, second: Schedule) -> None:
-        self.schedules = (first, second)
-        numbering = Numbering()
-        self.numbers = (numbering.of(first), numbering.of(second))
-        formats = {}
-        for schedule, numbers in zip(self.schedules, self.numbers, strict=True):
-            for operation, number in zip(schedule.operations, numbers, strict=True):
-                if isinstance(operation, _GIVEN):
-                    formats[f"v{number}"] = operation.fmt
-        self.formats: dict[str, Format] = formats
-        self.inputs = tuple(Input(name, fmt.bits) for name, fmt in formats.items())
-        self.name = f"the sums of {len(self.inputs)} numbers are equal, whatever these are"
-
-    @property
-    def compares_same_calls(self) -> bool:
-        """Whether both schedules make the same calls, and operations outside the unit alone tell them apart."""
-        called = [
-            {n for x, n in zip(schedule.operations, numbers, strict=True) if isinstance(x, Call)}
-            for schedule, numbers in zip(self.schedules, self.numbers, strict=True)
-        ]
-        return called[0] == called[1] and len(self.inputs) <= MOST_SUMMED
-
-    def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
-        """Return whether both make the same number."""
-        arithmetic: Arithmetic[D, T] = Arithmetic(algebra)
-        results = []
-        for schedule, numbers in zip(self.schedules, self.numbers, strict=True):
-            values: dict[int, Number[D]] = {}
-            for i, (operation, number) in enumerate(zip(schedule.operations, numbers, strict=True)):
-                fmt = operation.fmt
-                if isinstance(operation, _GIVEN):
-                    values[i] = Number(fmt, words[f"v{number}"], Span.of_format(fmt))
-                elif not isinstance(operation, Cut):
-                    unread = Elements((), (), arithmetic.zero(fmt))
-                    values[i] = perform(arithmetic, operation, "", Values(values, {}), unread)
-            results.append(values[len(schedule.operations) - 1].word)
-        return equal_results(algebra, self.schedules[0].formats[3], *results)
+"""The operations about whose results nothing is said where sums of them are compared."""
 
 
 class NeverMinusZero(RunQuestion):

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from support.bundles import LIMITS, checked, written
+from support.bundles import LIMITS, checked, theorem_of, written
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
@@ -12,6 +12,7 @@ from mmaproof.gemm.programs import read_plan
 from mmaproof.gemm.questions import plan_equivalence
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.property import Joined
+from mmaproof.smt.proving.kernel import NotComposedError
 from mmaproof.smt.solving.limits import LEAST_SECONDS, worked
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Cause, Outcome, Reply, SolverIdentity, Status
@@ -95,3 +96,29 @@ def test_plans_that_are_one_computation_have_a_bundle_at_any_length(monkeypatch,
     assert (answer.proof == Joined(), answer.theorem is None) == (most < 32, most < 32)
     written(answer.question, plans[0].unit, tmp_path / "bundle")
     assert checked(tmp_path / "bundle")[0] == 0
+
+
+VOLTA = "volta/mma.m8n8k4.f32.f16.f16.f32"
+
+
+@pytest.mark.middle
+def test_sums_of_what_units_return_are_a_theorem(tmp_path):
+    """Whatever a unit returns in fp32, fp64 has it, so no rounding matters there."""
+    plans = [read_plan(f"{VOLTA} | c=none | out={x}") for x in ("fp64", "fp64:rz")]
+    answer = compare_plans(*plans, k=8, budget=None).answer
+    assert answer.theorem is not None
+    # the steps hold of what the units return: a lemma knows nothing of it
+    assert not any(x.startswith("a0") for leaf in answer.theorem.leaves for x in leaf.stated.query.symbols)
+    of = [(answer.question, {"claim": "a claim"}, answer.theorem)]
+    write_bundles(of, plans[0].unit, tmp_path / "bundle", Solving(), LIMITS, 0)
+    assert checked(tmp_path / "bundle")[0] == 0
+
+
+@pytest.mark.middle
+@pytest.mark.parametrize("other", [f"{VOLTA}@fraction_bits=22", VOLTA])
+def test_sums_of_other_numbers_are_no_theorem(monkeypatch, other):
+    """Where units or roundings differ, the lemma about any results is false, whatever is said of the calls."""
+    monkeypatch.setattr(plan_equivalence.PlanEquivalence, "decides_by_argument", True)
+    plans = [read_plan(f"{x} | split-k=2 | c=none | out=fp16{y}") for x, y in ((VOLTA, ""), (other, ":rz"))]
+    with pytest.raises(NotComposedError, match="whatever the units return"):
+        theorem_of(plan_equivalence.PlanEquivalence(*plans, k=8))
