@@ -174,8 +174,9 @@ class Equivalence(Question):
 
     def _regrouped(self, kernel: Kernel) -> None:
         algebra = TermAlgebra(kernel.environment)
-        operands = self.symbols(algebra)
-        d = RegroupedSteps(kernel, self.designs).prove(operands)
+        steps, operands = RegroupedSteps(kernel, self.designs[0]), self.symbols(algebra)
+        (d, words), (_, others) = (steps.of_design(x, operands) for x in self.designs)
+        steps.same(words, others)
         use_equal_results(kernel, d, partial(self.are_equal, algebra))
 
     def _added_in_turn(self, kernel: Kernel) -> None:

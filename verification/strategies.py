@@ -295,14 +295,11 @@ def identical_arithmetic(case: Case) -> QuestionVerdict | None:
     question = case.question
     if not question.is_same_computation():
         return None
-    from mmaproof.gemm.questions.plan_equivalence import (  # noqa: PLC0415  (a search needs none of it)
-        MOST_PRODUCTS,
-        PlanEquivalence,
-    )
+    from mmaproof.gemm.questions.plan_equivalence import PlanEquivalence  # noqa: PLC0415  (a search needs none of it)
 
     theorem: Theorem | None = None
     plans = isinstance(question, PlanEquivalence)  # a normal form of plans knows more
-    argument = None if plans and question.k > MOST_PRODUCTS else question.argument()
+    argument = question.argument() if question.decides_by_argument or not plans else None
     if argument is not None:
         theorem, _ = case.joined(argument, small_first=True)
         if theorem is None and not plans:

@@ -10,6 +10,7 @@ from functools import partial
 
 import numpy as np
 import numpy.typing as npt
+from pysmt.fnode import FNode
 
 from mmaproof.designs.arithmetic import steps_of_chain
 from mmaproof.designs.design import Design
@@ -21,21 +22,24 @@ from mmaproof.gemm.programs.evaluate import rows
 from mmaproof.gemm.programs.normal_form import Numbering, same_computation, takes_any_order
 from mmaproof.gemm.programs.numbers import Number, Span
 from mmaproof.gemm.programs.plan import JoinsC, Plan
-from mmaproof.gemm.programs.program import Elements, all_values
-from mmaproof.gemm.programs.schedule import Call, Combine, Operand, Schedule, Weigh
+from mmaproof.gemm.programs.program import Elements, Values, all_values, perform
+from mmaproof.gemm.programs.schedule import Add, Call, Combine, Operand, Schedule, Weigh, Zero
 from mmaproof.properties.preconditions import Precondition, restricting
 from mmaproof.properties.question import Argument, OtherQuestion, Question
 from mmaproof.properties.run_question import RunQuestion, Scope
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.leaves import Leaves, use_equal_results
+from mmaproof.smt.bundles.regrouped_steps import RegroupedSteps
 from mmaproof.smt.evaluate import equal_patterns
-from mmaproof.smt.proving.kernel import Kernel
+from mmaproof.smt.proving.kernel import Kernel, NotComposedError
 from mmaproof.smt.proving.laws_in_use import LawsInUse
 from mmaproof.smt.semantics import DotProduct, OperandWords, equal_results
 
 MOST_PRODUCTS = 1024
 """Products of plans that are one computation, up to which a theorem decides: a formula takes seconds above."""
+MOST_REGROUPED = 128
+"""The same of integers: where they are added in another order, each exchange is a step."""
 MOST_SUMMED = 6
 """Numbers whose sums are compared in a lemma: more additions are more than solvers decide."""
 
@@ -90,12 +94,15 @@ class PlanEquivalence(Question):
 
     def _values(self, algebra: Algebra[D, T], schedule: Schedule, operands: OperandWords[D]) -> dict[int, Word[D]]:
         """Return what the operations of a schedule make, by their indices."""
+        found = all_values(Arithmetic(algebra), schedule, self._elements(operands))
+        return {i: x.word for i, x in found.numbers.items()}
+
+    def _elements(self, operands: OperandWords[D]) -> Elements[D]:
         a, b, (c,) = (
             [Number(f, w, Span.of_format(f)) for w in words]
             for f, words in zip(self.formats, (operands.a, operands.b, (operands.c,)), strict=True)
         )
-        found = all_values(Arithmetic(algebra), schedule, Elements(a, b, c, self._scales(operands)))
-        return {i: x.word for i, x in found.numbers.items()}
+        return Elements(a, b, c, self._scales(operands))
 
     def _scales(self, operands: OperandWords[D]) -> tuple[Sequence[Number[D]], Sequence[Number[D]]]:
         fmt = self.scale_format
@@ -120,7 +127,9 @@ class PlanEquivalence(Question):
 
     @property
     def decides_by_argument(self) -> bool:
-        """Whether both make the same calls of units, and few other operations tell them apart."""
+        """Whether both are one computation of not too many products, or make the same calls and differ in few sums."""
+        if self.is_same_computation():
+            return self.k <= (MOST_REGROUPED if self.d_format.is_integer else MOST_PRODUCTS)
         numbering = Numbering()
         calls, given = list[set[int]](), set[int]()
         for schedule in self.schedules:
@@ -130,7 +139,7 @@ class PlanEquivalence(Question):
         return calls[0] == calls[1] and len(given) <= MOST_SUMMED
 
     def argument(self) -> Argument | None:
-        """Return that one computation returns one number, or that sums of the same are equal, whatever units return."""
+        """Return that one computation returns one number, or that its sums are equal, whatever units return."""
         if self.is_same_computation():
             return self._the_same
         return self._whatever_units_return if self.decides_by_argument else None
@@ -140,6 +149,28 @@ class PlanEquivalence(Question):
         operands, schedule = self.symbols(algebra), self.schedules[0]
         d = self._values(algebra, schedule, operands)[len(schedule.operations) - 1]
         use_equal_results(kernel, d, partial(equal_results, algebra, self.d_format))
+        if self.d_format.is_integer and not kernel.complete:
+            steps = RegroupedSteps(kernel, self.plans[0].unit)
+            steps.same(*(self._summed(steps, x, operands) for x in self.schedules))
+
+    def _summed(self, steps: RegroupedSteps, schedule: Schedule, operands: OperandWords[FNode]) -> Sequence[FNode]:
+        """Prove that d of a schedule is a fold of words, and return these. Raises NotComposedError for other sums."""
+        arithmetic, elements = Arithmetic(steps.algebra), self._elements(operands)
+        values: Values[FNode] = Values({}, {})
+        words: dict[int, Sequence[FNode]] = {}
+        for i, operation in enumerate(schedule.operations):
+            steps.begin()
+            found = values.numbers[i] = perform(arithmetic, operation, "", values, elements)
+            match operation:
+                case Call(c=c):
+                    words[i] = steps.of_steps(found.word, words[c])
+                case Add(x=x, y=y):
+                    words[i] = steps.of_sum(found.word, *((values.numbers[n].word, words[n]) for n in (x, y)))
+                case Operand() | Zero():
+                    words[i] = [found.word.data]
+                case _:
+                    raise NotComposedError("operations outside units that are no sums of integers")
+        return words[len(schedule.operations) - 1]
 
     def _whatever_units_return(self, kernel: Kernel) -> None:
         algebra = TermAlgebra(kernel.environment)

@@ -1,5 +1,6 @@
 """Questions that are decided by steps of their own: what a solver does not refute is not a proof."""
 
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -12,7 +13,7 @@ from mmaproof.gemm.programs import read_plan
 from mmaproof.gemm.questions import plan_equivalence
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.property import Joined
-from mmaproof.smt.proving.kernel import NotComposedError
+from mmaproof.smt.proving.kernel import Kernel, NotComposedError
 from mmaproof.smt.solving.limits import LEAST_SECONDS, worked
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Cause, Outcome, Reply, SolverIdentity, Status
@@ -96,6 +97,51 @@ def test_plans_that_are_one_computation_have_a_bundle_at_any_length(monkeypatch,
     assert (answer.proof == Joined(), answer.theorem is None) == (most < 32, most < 32)
     written(answer.question, plans[0].unit, tmp_path / "bundle")
     assert checked(tmp_path / "bundle")[0] == 0
+
+
+INT8 = "turing/mma.m8n8k16.s32.s8.s8.s32"
+
+
+@pytest.mark.middle
+@pytest.mark.parametrize(
+    ("first", "second", "k"),
+    [
+        ("", " | split-k=2", 32),
+        (" | c=none", " | split-k=4:tree | c=none", 64),
+        (" | split-k=3:2.0.1", " | order=reversed | tile=32", 48),
+        (" | c=last", " | c=first", 16),
+    ],
+)
+def test_sums_of_integers_in_any_order_are_a_theorem(tmp_path, first, second, k):
+    plans = [read_plan(f"{INT8}{x}") for x in (first, second)]
+    answer = compare_plans(*plans, k=k).answer
+    assert answer.theorem is not None
+    of = [(answer.question, {"claim": "a claim"}, answer.theorem)]
+    write_bundles(of, plans[0].unit, tmp_path / "bundle", Solving(), LIMITS, 0)
+    assert checked(tmp_path / "bundle")[0] == 0
+
+
+SATURATING = "turing/mma.m8n8k16.satfinite.s32.s8.s8.s32"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (INT8, f"{INT8} | c=none"),
+        (SATURATING, f"{SATURATING} | split-k=2"),
+        (f"{INT8} | split-k=2", f"{INT8} | split-k=2 | c=none"),
+        (INT8, f"{SATURATING} | split-k=2"),
+    ],
+)
+def test_other_sums_of_integers_are_no_theorem(monkeypatch, first, second):
+    """Even if they were said to be one computation, and solvers believed every lemma."""
+    monkeypatch.setattr(plan_equivalence.PlanEquivalence, "is_same_computation", lambda _: True)
+    question = plan_equivalence.PlanEquivalence(read_plan(first), read_plan(second), k=32)
+    kernel = Kernel(question.formula.environment, question.formula.violation, lambda *_: "nobody")
+    with suppress(NotComposedError):
+        question.argument()(kernel)
+    with pytest.raises(NotComposedError):
+        kernel.theorem()
 
 
 VOLTA = "volta/mma.m8n8k4.f32.f16.f16.f32"
