@@ -169,13 +169,14 @@ class Equivalence(Question):
 
     def _the_same(self, kernel: Kernel) -> None:
         algebra = TermAlgebra(kernel.environment)
-        d, _ = self.results(algebra, self.symbols(algebra))
+        d = dot_product_accumulate(self.designs[0], algebra, self.symbols(algebra)).d
         use_equal_results(kernel, d, partial(self.are_equal, algebra))
 
     def _regrouped(self, kernel: Kernel) -> None:
         algebra = TermAlgebra(kernel.environment)
-        operands = self.symbols(algebra)
-        d = RegroupedSteps(kernel, self.designs).prove(operands)
+        steps, operands = RegroupedSteps(kernel, self.designs[0]), self.symbols(algebra)
+        (d, words), (_, others) = (steps.of_design(x, operands) for x in self.designs)
+        steps.same(words, others)
         use_equal_results(kernel, d, partial(self.are_equal, algebra))
 
     def _added_in_turn(self, kernel: Kernel) -> None:

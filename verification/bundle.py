@@ -33,6 +33,7 @@ AT_ONCE = 3.0
 """Seconds in which the whole question is refuted as one lemma, before it is taken apart."""
 SLOWER = 4.0
 """How much longer the refutation of a lemma may take than the solver that proved it."""
+NO_STEPS = "no steps are known that say what joined its lemmas"
 
 
 class NoBundleError(Exception):
@@ -107,7 +108,8 @@ def _bundle(
     started = worked()
     met = _meets(question, solving, limits)
     made_by = f"mmaproof {version('mmaproof')}"
-    reasons: list[str] = []
+    takes_steps = question.argument() is not None or question.compares_runs or isinstance(question, PlanEquivalence)
+    reasons = [] if takes_steps or theorem is not None else [NO_STEPS]
 
     def one_piece(refutations: Refutations, _: Limits) -> Theorem:
         return question.formula.in_one_piece(refutations.refute)
@@ -120,7 +122,7 @@ def _bundle(
 
     attempts: list[tuple[str, Callable[[Refutations, Limits], Theorem], float | None]] = [
         ("in one piece", one_piece, AT_ONCE),
-        ("stage by stage", staged, None),
+        *([("stage by stage", staged, None)] if takes_steps else []),
         ("in one piece", one_piece, None),
     ]
     if theorem is not None and theorem.root is question.formula.violation and not _is_in_one_piece(theorem):
@@ -167,8 +169,6 @@ def _argument_of(
     argument = question.argument()
     if argument is not None:
         return argument
-    if not (question.compares_runs or isinstance(question, PlanEquivalence)):
-        raise NotComposedError("its lemmas are joined by an argument about the question, which a bundle cannot say")
     pair = netlist_and_model(question)
     if pair is not None and isinstance(question, Equivalence):
         ask = _refuted(small_ones_first(solving), refutations, by_laws=True)

@@ -12,7 +12,6 @@ from mmaproof.designs.arithmetic import Arithmetic, same_arithmetic
 from mmaproof.designs.design import Design
 from mmaproof.designs.signature import Signature
 from mmaproof.properties.equivalence import Equivalence
-from mmaproof.properties.property import Joined
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
@@ -94,7 +93,7 @@ def _unknown(question: Equivalence, reason: str) -> Comparison:
 
 @dataclass(frozen=True)
 class PairVerdict:
-    """The verdict on two designs. Pairs with the same ``number`` share one; it is None if nothing had to be asked."""
+    """The verdict on two designs. Pairs with the same ``number`` share one; it is None if both are one computation."""
 
     comparison: Comparison
     number: int | None
@@ -129,28 +128,26 @@ def compare_all(
 ) -> Generator[PairVerdict, None, None]:
     """Yield the verdict on every comparable pair of designs of different names, in the order in which verdicts come.
 
-    A question is asked once for all pairs of the same two arithmetics at the same length. No verdict is inferred from
-    others, because lengths differ from pair to pair. At most ``at_once`` questions are submitted at a time to the
-    executor that ``pool`` makes. If a question raises or its process dies, it is asked once more in an executor of its
-    own. If that fails too, it is unknown. The process that answers has evaluated the witness. With ``replays`` it is
-    evaluated in this process too, as is right where other machines answer. Closing the iterator ends what still runs.
+    A question is asked once for all pairs of the same two arithmetics at the same length, and last where the two are
+    one computation. No verdict is inferred from others, because lengths differ from pair to pair. At most ``at_once``
+    questions are submitted at a time to the executor that ``pool`` makes. If a question raises or its process dies, it
+    is asked once more in an executor of its own. If that fails too, it is unknown. The process that answers has
+    evaluated the witness. With ``replays`` it is evaluated in this process too, as is right where other machines
+    answer. Closing the iterator ends what still runs.
     """
     asked: dict[tuple[frozenset[Arithmetic], int], list[Equivalence]] = {}
+    same: dict[tuple[frozenset[Arithmetic], int], list[Equivalence]] = {}
     for first, second in pairs_of(designs):
         question = Equivalence(first, second)
-        if same_arithmetic(*question.designs, question.k):
-            yield PairVerdict(
-                Comparison(Status.PROVED, 0.0, question=question, origin=BY_IDENTITY, proof=Joined()), None
-            )
-        else:
-            arithmetics = frozenset(map(Arithmetic.of, question.designs))
-            asked.setdefault((arithmetics, question.k), []).append(question)
-    sharing = list(asked.values())
+        arithmetics = frozenset(map(Arithmetic.of, question.designs))
+        of = same if same_arithmetic(*question.designs, question.k) else asked
+        of.setdefault((arithmetics, question.k), []).append(question)
+    sharing = [*asked.values(), *same.values()]
     tasks = [Task(*questions[0].designs, solving, limits, seed, running_version()) for questions in sharing]
     for number, result in finished(compared, tasks, pool, at_once):
         answer = _believed(sharing[number][0], result, replays=replays)
         for question in sharing[number]:
-            yield PairVerdict(answer.about(question), number)
+            yield PairVerdict(answer.about(question), None if answer.origin == BY_IDENTITY else number)
 
 
 def _believed(question: Equivalence, result: Comparison | str, *, replays: bool) -> Comparison:

@@ -298,10 +298,11 @@ def identical_arithmetic(case: Case) -> QuestionVerdict | None:
     from mmaproof.gemm.questions.plan_equivalence import PlanEquivalence  # noqa: PLC0415  (a search needs none of it)
 
     theorem: Theorem | None = None
-    argument = question.argument()
+    plans = isinstance(question, PlanEquivalence)  # a normal form of plans knows more
+    argument = question.argument() if question.decides_by_argument or not plans else None
     if argument is not None:
         theorem, _ = case.joined(argument, small_first=True)
-        if theorem is None and not isinstance(question, PlanEquivalence):  # a normal form of plans knows more
+        if theorem is None and not plans:
             return None
     if not question.where:
         proof = Joined() if theorem is None else theorem

@@ -60,13 +60,18 @@ class Values(Generic[D]):
 
 def run(arithmetic: Arithmetic[D, T], schedule: Schedule, elements: Elements[D]) -> Number[D]:
     """Return d as the schedule computes it from operands."""
+    return all_values(arithmetic, schedule, elements).numbers[len(schedule.operations) - 1]
+
+
+def all_values(arithmetic: Arithmetic[D, T], schedule: Schedule, elements: Elements[D]) -> Values[D]:
+    """Return what every operation of a schedule makes from operands."""
     values: Values[D] = Values({}, {})
     for i, operation in enumerate(schedule.operations):
         if isinstance(operation, Cut):
             values.cuttings[i] = cut(arithmetic, operation, elements)
         else:
             values.numbers[i] = perform(arithmetic, operation, label_of(operation, i), values, elements)
-    return values.numbers[len(schedule.operations) - 1]
+    return values
 
 
 def label_of(operation: Operation, index: int) -> str:

@@ -5,11 +5,12 @@ That a unit never makes a -0: a step whose c is not -0 returns no -0.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
 import numpy.typing as npt
+from pysmt.fnode import FNode
 
 from mmaproof.designs.arithmetic import steps_of_chain
 from mmaproof.designs.design import Design
@@ -21,23 +22,26 @@ from mmaproof.gemm.programs.evaluate import rows
 from mmaproof.gemm.programs.normal_form import Numbering, same_computation, takes_any_order
 from mmaproof.gemm.programs.numbers import Number, Span
 from mmaproof.gemm.programs.plan import JoinsC, Plan
-from mmaproof.gemm.programs.program import Elements, Values, perform, run
-from mmaproof.gemm.programs.schedule import Call, Combine, Cut, Operand, Schedule, Weigh
+from mmaproof.gemm.programs.program import Elements, Values, all_values, perform
+from mmaproof.gemm.programs.schedule import Add, Call, Combine, Operand, Schedule, Weigh, Zero
 from mmaproof.properties.preconditions import Precondition, restricting
 from mmaproof.properties.question import Argument, OtherQuestion, Question
 from mmaproof.properties.run_question import RunQuestion, Scope
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.bundles.leaves import use_equal_results
+from mmaproof.smt.bundles.leaves import Leaves, use_equal_results
+from mmaproof.smt.bundles.regrouped_steps import RegroupedSteps
 from mmaproof.smt.evaluate import equal_patterns
-from mmaproof.smt.proving.kernel import Kernel
-from mmaproof.smt.proving.lemma import Input, Lemma
+from mmaproof.smt.proving.kernel import Kernel, NotComposedError
+from mmaproof.smt.proving.laws_in_use import LawsInUse
 from mmaproof.smt.semantics import DotProduct, OperandWords, equal_results
 
-MOST_PRODUCTS = 256
-"""Products of plans that are one computation, up to which a theorem says so of their formula."""
+MOST_PRODUCTS = 1024
+"""Products of plans that are one computation, up to which a theorem decides: a formula takes seconds above."""
+MOST_REGROUPED = 128
+"""The same of integers: where they are added in another order, each exchange is a step."""
 MOST_SUMMED = 6
-"""Numbers about whose sums a lemma is asked: more additions are more than solvers decide."""
+"""Numbers whose sums are compared in a lemma: more additions are more than solvers decide."""
 
 
 class PlanEquivalence(Question):
@@ -86,12 +90,19 @@ class PlanEquivalence(Question):
 
     def results(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> tuple[Word[D], ...]:
         """Return d of each plan."""
+        return tuple(self._values(algebra, x, operands)[len(x.operations) - 1] for x in self.schedules)
+
+    def _values(self, algebra: Algebra[D, T], schedule: Schedule, operands: OperandWords[D]) -> dict[int, Word[D]]:
+        """Return what the operations of a schedule make, by their indices."""
+        found = all_values(Arithmetic(algebra), schedule, self._elements(operands))
+        return {i: x.word for i, x in found.numbers.items()}
+
+    def _elements(self, operands: OperandWords[D]) -> Elements[D]:
         a, b, (c,) = (
             [Number(f, w, Span.of_format(f)) for w in words]
             for f, words in zip(self.formats, (operands.a, operands.b, (operands.c,)), strict=True)
         )
-        scales = self._scales(operands)
-        return tuple(run(Arithmetic(algebra), x, Elements(a, b, c, scales)).word for x in self.schedules)
+        return Elements(a, b, c, self._scales(operands))
 
     def _scales(self, operands: OperandWords[D]) -> tuple[Sequence[Number[D]], Sequence[Number[D]]]:
         fmt = self.scale_format
@@ -114,19 +125,62 @@ class PlanEquivalence(Question):
         d, e = (rows(x, batch) for x in self.schedules)
         return meant, meant & ~equal_patterns(self.d_format, d, e)
 
+    @property
+    def decides_by_argument(self) -> bool:
+        """Whether both are one computation of not too many products, or make the same calls and differ in few sums."""
+        if self.is_same_computation():
+            return self.k <= (MOST_REGROUPED if self.d_format.is_integer else MOST_PRODUCTS)
+        numbering = Numbering()
+        calls, given = list[set[int]](), set[int]()
+        for schedule in self.schedules:
+            numbered = list(zip(schedule.operations, numbering.of(schedule), strict=True))
+            calls.append({n for x, n in numbered if isinstance(x, Call)})
+            given |= {n for x, n in numbered if isinstance(x, _GIVEN)}
+        return calls[0] == calls[1] and len(given) <= MOST_SUMMED
+
     def argument(self) -> Argument | None:
-        """Return that one computation, if it is no longer than a formula can be, returns what it returns."""
-        return self._the_same if self.k <= MOST_PRODUCTS and self.is_same_computation() else None
+        """Return that one computation returns one number, or that its sums are equal, whatever units return."""
+        if self.is_same_computation():
+            return self._the_same
+        return self._whatever_units_return if self.decides_by_argument else None
 
     def _the_same(self, kernel: Kernel) -> None:
         algebra = TermAlgebra(kernel.environment)
-        d, _ = self.results(algebra, self.symbols(algebra))
+        operands, schedule = self.symbols(algebra), self.schedules[0]
+        d = self._values(algebra, schedule, operands)[len(schedule.operations) - 1]
         use_equal_results(kernel, d, partial(equal_results, algebra, self.d_format))
+        if self.d_format.is_integer and not kernel.complete:
+            steps = RegroupedSteps(kernel, self.plans[0].unit)
+            steps.same(*(self._summed(steps, x, operands) for x in self.schedules))
 
-    def lemmas(self) -> Sequence[Lemma]:
-        """Return that the sums are equal whatever the units return, if both plans make the same calls of units."""
-        lemma = WhateverTheUnitsReturn(*self.schedules)
-        return (lemma,) if lemma.compares_same_calls else ()
+    def _summed(self, steps: RegroupedSteps, schedule: Schedule, operands: OperandWords[FNode]) -> Sequence[FNode]:
+        """Prove that d of a schedule is a fold of words, and return these. Raises NotComposedError for other sums."""
+        arithmetic, elements = Arithmetic(steps.algebra), self._elements(operands)
+        values: Values[FNode] = Values({}, {})
+        words: dict[int, Sequence[FNode]] = {}
+        for i, operation in enumerate(schedule.operations):
+            steps.begin()
+            found = values.numbers[i] = perform(arithmetic, operation, "", values, elements)
+            match operation:
+                case Call(c=c):
+                    words[i] = steps.of_steps(found.word, words[c])
+                case Add(x=x, y=y):
+                    words[i] = steps.of_sum(found.word, *((values.numbers[n].word, words[n]) for n in (x, y)))
+                case Operand() | Zero():
+                    words[i] = [found.word.data]
+                case _:
+                    raise NotComposedError("operations outside units that are no sums of integers")
+        return words[len(schedule.operations) - 1]
+
+    def _whatever_units_return(self, kernel: Kernel) -> None:
+        algebra = TermAlgebra(kernel.environment)
+        operands, leaves, results = self.symbols(algebra), Leaves(algebra), []
+        for schedule in self.schedules:
+            values = self._values(algebra, schedule, operands)
+            leaves.parts(*(values[i] for i, x in enumerate(schedule.operations) if isinstance(x, _GIVEN)))
+            results.append(values[len(schedule.operations) - 1])
+        equal = equal_results(algebra, self.d_format, *results)
+        leaves.use_of(LawsInUse(kernel), equal, (), "the sums are equal, whatever the units return")
 
     def other_questions(self) -> Sequence[OtherQuestion]:
         """Return, where the plans differ in the order of products within steps alone, that it does not matter.
@@ -153,52 +207,7 @@ class PlanEquivalence(Question):
 
 
 _GIVEN = Call | Operand | Weigh | Combine
-"""The operations about whose numbers nothing is known."""
-
-
-class WhateverTheUnitsReturn(Lemma):
-    """Two schedules make equal numbers of what the units return and of c, whatever those are.
-
-    Calls of units that are one computation return one number. So do sums that are weighed with exponents of operands.
-    """
-
-    def __init__(self, first: Schedule, second: Schedule) -> None:
-        self.schedules = (first, second)
-        numbering = Numbering()
-        self.numbers = (numbering.of(first), numbering.of(second))
-        formats = {}
-        for schedule, numbers in zip(self.schedules, self.numbers, strict=True):
-            for operation, number in zip(schedule.operations, numbers, strict=True):
-                if isinstance(operation, _GIVEN):
-                    formats[f"v{number}"] = operation.fmt
-        self.formats: dict[str, Format] = formats
-        self.inputs = tuple(Input(name, fmt.bits) for name, fmt in formats.items())
-        self.name = f"the sums of {len(self.inputs)} numbers are equal, whatever these are"
-
-    @property
-    def compares_same_calls(self) -> bool:
-        """Whether both schedules make the same calls, and operations outside the unit alone tell them apart."""
-        called = [
-            {n for x, n in zip(schedule.operations, numbers, strict=True) if isinstance(x, Call)}
-            for schedule, numbers in zip(self.schedules, self.numbers, strict=True)
-        ]
-        return called[0] == called[1] and len(self.inputs) <= MOST_SUMMED
-
-    def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
-        """Return whether both make the same number."""
-        arithmetic: Arithmetic[D, T] = Arithmetic(algebra)
-        results = []
-        for schedule, numbers in zip(self.schedules, self.numbers, strict=True):
-            values: dict[int, Number[D]] = {}
-            for i, (operation, number) in enumerate(zip(schedule.operations, numbers, strict=True)):
-                fmt = operation.fmt
-                if isinstance(operation, _GIVEN):
-                    values[i] = Number(fmt, words[f"v{number}"], Span.of_format(fmt))
-                elif not isinstance(operation, Cut):
-                    unread = Elements((), (), arithmetic.zero(fmt))
-                    values[i] = perform(arithmetic, operation, "", Values(values, {}), unread)
-            results.append(values[len(schedule.operations) - 1].word)
-        return equal_results(algebra, self.schedules[0].formats[3], *results)
+"""The operations about whose results nothing is said where sums of them are compared."""
 
 
 class NeverMinusZero(RunQuestion):

@@ -37,37 +37,68 @@ def is_regrouping(first: Design, second: Design) -> bool:
 
 
 class RegroupedSteps:
-    """Proves of such designs that they return the same. Raises NotComposedError."""
+    """Proves that units and sums of what they return hold folds of products. Raises NotComposedError.
 
-    def __init__(self, kernel: Kernel, designs: Sequence[Design]) -> None:
-        self._kernel, self._laws, self._designs = kernel, LawsInUse(kernel), designs
-        self._algebra = RecordedTerms(kernel.environment)
-        first, *_ = designs
-        self._bits, self._sums = first.d_format.bits, self._laws.sums(first.d_format.bits)
-        self._bound = max(map(abs, product_range(first.a_format, first.b_format)))
+    ``design`` has the formats of all of them. They are computed in ``algebra``.
+    """
 
-    def prove(self, operands: OperandWords[FNode]) -> _Word:
-        """Add the steps. Return the d of both."""
-        (d, words), (_, others) = (self._words_of(x, operands) for x in self._designs)
-        self._sums.prove(words, others)
-        return d
+    def __init__(self, kernel: Kernel, design: Design) -> None:
+        self._kernel, self._laws = kernel, LawsInUse(kernel)
+        self.algebra = RecordedTerms(kernel.environment)
+        self._bits, self._sums = design.d_format.bits, self._laws.sums(design.d_format.bits)
+        self._bound = max(map(abs, product_range(design.a_format, design.b_format)))
 
-    def _words_of(self, design: Design, operands: OperandWords[FNode]) -> tuple[_Word, list[FNode]]:
-        """Prove that a design returns the fold of c and its products as words of the register; return d and these."""
-        entries = self._algebra.recording.entries
-        entries.clear()
-        found = dot_product_accumulate(design, self._algebra, operands)
-        added = [x for x in entries if isinstance(x, Place) and x.kind == "sum"]
-        if len(added) != 2 * len(found.steps):
+    def same(self, words: Sequence[FNode], others: Sequence[FNode]) -> None:
+        """Prove that the folds of the same words are equal, whatever zeros are among them."""
+        self._sums.prove(self._without_zeros(words), self._without_zeros(others))
+
+    def of_design(self, design: Design, operands: OperandWords[FNode]) -> tuple[_Word, list[FNode]]:
+        """Return d of a design, and the words whose fold it is proved to be."""
+        self.begin()
+        d = dot_product_accumulate(design, self.algebra, operands).d
+        return d, self.of_steps(d)
+
+    def begin(self) -> None:
+        """Forget what was computed."""
+        self.algebra.recording.entries.clear()
+
+    def of_steps(self, d: _Word, c: Sequence[FNode] = ()) -> list[FNode]:
+        """Return the words whose fold a chain of steps returns, which were computed last: those of c, and its products.
+
+        c is known to be the fold of these words. Without them it is one word.
+        """
+        added = [x for x in self.algebra.recording.entries if isinstance(x, Place) and x.kind == "sum"]
+        if not added or len(added) % 2 or any(x.term.bv_width() != self._bits for x in added[1::2]):
             raise NotComposedError("a step does not add its products, and then their sum to a register")
         held = added[1].operands[1]
-        words = [held]
+        words = list(c) or [held]
+        self._read(held, self._sums.fold(words))
         for exact, register in zip(added[::2], added[1::2], strict=True):
             self._read(register.operands[1], held)
             self._products(words, exact, register)
             held = register.term
-        self._read(found.d.data, held)
-        return found.d, words
+        self._read(d.data, held)
+        return words
+
+    def of_sum(self, total: _Word, *summed: tuple[_Word, Sequence[FNode]]) -> list[FNode]:
+        """Return the words whose fold a sum of two numbers is proved to be, from those whose folds the two are."""
+        (x, words), (y, others) = ((n.data, of) for n, of in summed)
+        self._laws.of_any(total.data, self._sums.of_two(x, y), [x, y], "a sum of two numbers")
+        return self._sums.regroup(words, others)
+
+    def _without_zeros(self, words: Sequence[FNode]) -> list[FNode]:
+        """Return words without constants that are zero, whose fold is proved to be the same."""
+        zero, left = self.algebra.signed(0, self._bits).data, list(words)
+        while len(left) > 1 and zero in left:
+            for i in range(left.index(zero), len(left) - 1):
+                self._sums.exchange(left, i)
+            left.pop()
+            self._nothing_added(left, zero)
+        return left
+
+    def _nothing_added(self, words: Sequence[FNode], zero: FNode) -> None:
+        (x,) = self._laws.words(self._bits)[:1]
+        self._laws.use(self._sums.of_two(x, zero), x, {x: self._sums.fold(words)}, "nothing is added")
 
     def _read(self, x: FNode, held: FNode) -> None:
         """Prove that a word is what a register holds, whatever that is."""
@@ -85,8 +116,8 @@ class RegroupedSteps:
             if i:
                 self._extended(total, x, most)
                 self._sums.exchange([self._in_register(total), self._in_register(x), before], 1)
-                prove_bound_of_sum(self._laws, self._algebra, total, x, most, self._bound)
-                total = self._algebra.modular_sum([total, x], width)
+                prove_bound_of_sum(self._laws, self.algebra, total, x, most, self._bound)
+                total = self.algebra.modular_sum([total, x], width)
             else:
                 self._sums.exchange([self._in_register(x), before], 0)
             most += self._bound
@@ -96,11 +127,11 @@ class RegroupedSteps:
 
     def _extended(self, total: _Word, x: _Word, most: int) -> None:
         """Prove that a sum of two words is their sum in the register: nothing is lost."""
-        leaves = Leaves(self._algebra)
+        leaves = Leaves(self.algebra)
         p, q = leaves.word(total), leaves.word(x)
-        added = self._algebra.modular_sum([p, q], total.width)
-        both = [Word(self._in_register(w), self._bits, True, self._algebra) for w in (p, q)]
-        same = self._word(self._in_register(added)) == self._algebra.modular_sum(both, self._bits)
+        added = self.algebra.modular_sum([p, q], total.width)
+        both = [Word(self._in_register(w), self._bits, True, self.algebra) for w in (p, q)]
+        same = self._word(self._in_register(added)) == self.algebra.modular_sum(both, self._bits)
         leaves.use(self._laws, same, [within(p, most), within(q, self._bound)], "a sum in the register")
 
     def _take(self, words: list[FNode], term: FNode) -> None:
@@ -113,14 +144,13 @@ class RegroupedSteps:
         if self._kernel.environment.fvo.get_free_variables(word):
             words.append(word)
             return
-        zero = self._algebra.signed(0, self._bits).data
+        zero = self.algebra.signed(0, self._bits).data
         self._laws.equal(word, zero, "padding adds zero")
-        (x,) = self._laws.words(self._bits)[:1]
-        self._laws.use(self._sums.of_two(x, zero), x, {x: self._sums.fold(words)}, "nothing is added")
+        self._nothing_added(words, zero)
 
     def _word(self, term: FNode) -> _Word:
-        return Word(term, term.bv_width(), True, self._algebra)
+        return Word(term, term.bv_width(), True, self.algebra)
 
     def _in_register(self, x: _Word) -> FNode:
-        (found,) = self._algebra.in_one_width([x], self._bits)
+        (found,) = self.algebra.in_one_width([x], self._bits)
         return found

@@ -21,7 +21,7 @@ from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving.folds import Maxima, Sums
 from mmaproof.smt.proving.journal import Bounded, Defined, Entry, Place, Proved, Related
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
-from mmaproof.smt.proving.walk import bottom_up, rebuilt, substituted
+from mmaproof.smt.proving.walk import bottom_up, rebuilt, substituted, symbols_in
 from mmaproof.smt.solving.query import indices_of, width_of
 
 LEMMA_SECONDS = 20.0
@@ -44,7 +44,7 @@ class Composer:
         self._kernel, self._samples = kernel, samples
         self._environment = kernel.environment
         self._terms: Any = self._environment.formula_manager
-        self._raw = self._environment.fvo.get_free_variables(kernel.root)
+        self._raw = symbols_in(kernel.root)
         self._images: dict[FNode, FNode] = {}
         """what replaces the terms without cuts"""
         self._known: dict[FNode, FNode] = {}

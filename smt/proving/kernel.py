@@ -23,7 +23,7 @@ from weakref import WeakSet
 from pysmt.environment import Environment
 from pysmt.fnode import FNode
 
-from mmaproof.smt.proving.walk import Substitution
+from mmaproof.smt.proving.walk import Substitution, symbols_in
 from mmaproof.smt.solving.query import SYMBOL, Query, indices_of, width_of
 from mmaproof.smt.solving.refuting import NotRefutedError
 
@@ -122,7 +122,7 @@ class Kernel:
         self._refuted_by: dict[str, str] = {}
         self._numbers: dict[str, int] = {}
         self._done: set[tuple[int, tuple[FNode, ...]]] = set()
-        self._closure = Closure(environment, environment.fvo.get_free_variables(root))
+        self._closure = Closure(environment, symbols_in(root))
         self._closure.hold(root)
 
     @property

@@ -28,6 +28,16 @@ def bottom_up(term: FNode, known: dict[FNode, X], compute: Callable[[FNode, Sequ
     return known[term]
 
 
+def symbols_in(term: FNode) -> set[FNode]:
+    """Return the symbols of a term. pySMT's own walk keeps a set for each node, which is too much for long terms."""
+    known, pending = {term}, [term]
+    while pending:
+        new = [x for x in pending.pop().args() if x not in known]
+        known.update(new)
+        pending += new
+    return {x for x in known if x.is_symbol()}
+
+
 class Substitution:
     """Puts terms in the place of others. Results are kept for further terms, and nothing below such a place is read.
 

@@ -19,7 +19,7 @@ from mmaproof.designs.arithmetic import Arithmetic
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.errors import DesignError
 from mmaproof.properties.equivalence import Equivalence
-from mmaproof.properties.property import Joined
+from mmaproof.properties.property import Joined, Recalled
 from mmaproof.smt.evaluate import evaluate_batch
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
@@ -125,10 +125,20 @@ def test_k_is_part_of_the_arithmetic_where_it_shows(setting):
     assert len(set(answer.comparison.outputs.values())) == 2
 
 
-def test_identity_is_said_and_nothing_is_asked():
-    x, y = find_design("turing/f32.f16.f16.f32"), find_design("ampere/m16n8k16.f32.f16.f16.f32")
-    (answer,) = ask_all([x, y])
-    assert (answer.number, answer.comparison.origin, answer.comparison.solver) == (None, BY_IDENTITY, None)
+def test_identity_is_a_theorem_and_is_asked_once():
+    units = "turing/f32.f16.f16.f32", "ampere/m16n8k8.f32.f16.f16.f32", "ampere/m16n8k8.f32.f16.f16.f32@carry_bits=20"
+    same, *others = sorted(ask_all(map(find_design, units)), key=lambda x: x.number is not None)
+    assert (same.number, same.comparison.origin, same.comparison.solver) == (None, BY_IDENTITY, None)
+    assert same.comparison.proof == Recalled()
+    assert {x.number for x in others} == {0}
+
+
+def test_what_is_said_to_be_one_computation_is_proved_or_unknown(monkeypatch):
+    """A matrix that believes the parameters of designs alone would say that these are equal."""
+    monkeypatch.setattr("mmaproof.verification.matrix.same_arithmetic", lambda *_: True)
+    monkeypatch.setattr("mmaproof.properties.equivalence.same_arithmetic", lambda *_: True)
+    (answer,) = ask_all([find_design(f"volta/f32.f16.f16.f32{x}") for x in ("", "@fraction_bits=22")])
+    assert answer.status is Status.REFUTED
 
 
 def test_comparable_is_what_a_comparison_accepts():

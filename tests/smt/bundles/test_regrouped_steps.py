@@ -65,7 +65,7 @@ def test_nothing_is_said_of_registers_that_saturate():
     # even if every leaf were believed
     kernel = Kernel(question.formula.environment, question.formula.violation, _believing)
     with pytest.raises(NotComposedError):
-        RegroupedSteps(kernel, question.designs).prove(question.symbols(TermAlgebra(kernel.environment)))
+        RegroupedSteps(kernel, designs[0]).of_design(designs[0], question.symbols(TermAlgebra(kernel.environment)))
 
 
 def test_a_leaf_that_nobody_refutes_gives_no_theorem():
