@@ -6,15 +6,17 @@ That a unit never makes a -0: a step whose c is not -0 returns no -0.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from mmaproof.designs.arithmetic import steps_of_chain
+from mmaproof.designs.conversions import Stochastic
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
-from mmaproof.designs.formats import Format
+from mmaproof.designs.formats import Format, find_format
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.gemm.programs.arithmetic import Arithmetic
 from mmaproof.gemm.programs.evaluate import rows
@@ -22,7 +24,7 @@ from mmaproof.gemm.programs.normal_form import Numbering, same_computation, take
 from mmaproof.gemm.programs.numbers import Number, Span
 from mmaproof.gemm.programs.plan import JoinsC, Plan
 from mmaproof.gemm.programs.program import Elements, Values, perform, run
-from mmaproof.gemm.programs.schedule import Call, Combine, Cut, Operand, Schedule, Weigh
+from mmaproof.gemm.programs.schedule import Call, Combine, Convert, Cut, Operand, Schedule, Weigh
 from mmaproof.properties.preconditions import Precondition, restricting
 from mmaproof.properties.question import Argument, OtherQuestion, Question
 from mmaproof.properties.run_question import RunQuestion, Scope
@@ -42,6 +44,8 @@ MOST_SUMMED = 6
 
 class PlanEquivalence(Question):
     """Both plans return equal d for ``k`` elements: both are NaN, or they have the same bits (+0 and -0 differ).
+
+    Random bits that are an operand are one operand of both: they have every value, and each plan gets the same.
 
     Raises DesignError if the plans take or return different formats, or if ``k`` does not fit one of them, and
     InputError if a range of exponents leaves only zeros.
@@ -65,10 +69,11 @@ class PlanEquivalence(Question):
                 f"{first.name} and {second.name}: bits are compared for all a, b and c, and not for factors that are "
                 "operands: state constants, such as rescale=64:0.5"
             )
-        if first.random_bits or second.random_bits:
+        self.random_bits = max(x.random_bits for x in self.plans)
+        if min(x.random_bits for x in self.plans) not in (0, self.random_bits):
             raise DesignError(
-                f"{first.name} and {second.name}: bits are compared for all a, b and c, and not for random bits that "
-                "are an operand: state them, such as out=e4m3:sr8@0x80"
+                f"{first.name} takes {first.random_bits} random bits and {second.name} takes {second.random_bits}: "
+                "which of them are the same is not stated; state those of one, such as out=e4m3:sr8@0x80"
             )
         if (first.scale_format, first.unit.block) != (second.scale_format, second.unit.block):
             raise DesignError(f"{first.name} and {second.name} are not comparable: their scales of blocks differ")
@@ -90,8 +95,27 @@ class PlanEquivalence(Question):
             [Number(f, w, Span.of_format(f)) for w in words]
             for f, words in zip(self.formats, (operands.a, operands.b, (operands.c,)), strict=True)
         )
-        scales = self._scales(operands)
-        return tuple(run(Arithmetic(algebra), x, Elements(a, b, c, scales)).word for x in self.schedules)
+        elements = Elements(a, b, c, self._scales(operands), random=next(iter(operands.random), None))
+        return tuple(run(Arithmetic(algebra), x, elements).word for x in self.schedules)
+
+    def columns(self) -> list[tuple[str, Format, int]]:
+        """Return the columns, with that of the random bits where they are an operand."""
+        columns = super().columns()
+        if self.random_bits:
+            fmt = _random_format(self.random_bits)
+            columns += [(x, fmt, 0) for x in ("scale_a", "scale_b") if self.scale_format is None]
+            columns.append(("random", fmt, 1))
+        return columns
+
+    def completed(self, batch: OperandBatch, rng: np.random.Generator) -> OperandBatch:
+        """Return the rows with random bits where they are an operand: in half of the rows the ends and the middle."""
+        if not self.random_bits:
+            return batch
+        largest = (1 << self.random_bits) - 1
+        special = np.array([0, 1, largest, largest >> 1, (largest >> 1) + 1], dtype=np.int64)
+        any_of_them = rng.integers(0, largest, len(batch), endpoint=True)
+        chosen = np.where(rng.integers(0, 2, len(batch)), rng.choice(special, len(batch)), any_of_them)
+        return replace(batch, random=chosen.astype(np.uint32)[:, np.newaxis])
 
     def _scales(self, operands: OperandWords[D]) -> tuple[Sequence[Number[D]], Sequence[Number[D]]]:
         fmt = self.scale_format
@@ -173,6 +197,9 @@ class WhateverTheUnitsReturn(Lemma):
                     formats[f"v{number}"] = operation.fmt
         self.formats: dict[str, Format] = formats
         self.inputs = tuple(Input(name, fmt.bits) for name, fmt in formats.items())
+        drawn = {x.rounding for schedule in self.schedules for x in schedule.operations if isinstance(x, Convert)}
+        bits = {x.bits for x in drawn if isinstance(x, Stochastic) and x.drawn is None}
+        self.inputs += tuple(Input("random", n) for n in bits)
         self.name = f"the sums of {len(self.inputs)} numbers are equal, whatever these are"
 
     @property
@@ -195,10 +222,14 @@ class WhateverTheUnitsReturn(Lemma):
                 if isinstance(operation, _GIVEN):
                     values[i] = Number(fmt, words[f"v{number}"], Span.of_format(fmt))
                 elif not isinstance(operation, Cut):
-                    unread = Elements((), (), arithmetic.zero(fmt))
+                    unread = Elements((), (), arithmetic.zero(fmt), random=words.get("random"))
                     values[i] = perform(arithmetic, operation, "", Values(values, {}), unread)
             results.append(values[len(schedule.operations) - 1].word)
         return equal_results(algebra, self.schedules[0].formats[3], *results)
+
+
+def _random_format(bits: int) -> Format:
+    return find_format("b1" if bits == 1 else f"uint{bits}")
 
 
 class NeverMinusZero(RunQuestion):
