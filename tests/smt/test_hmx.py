@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 from reference.hmx import dot
+from support.pictures import text
 
-from mmaproof import compare, find_design, matmul
+from mmaproof import compare, find_design, matmul, picture
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import OperandBatch
@@ -126,6 +127,12 @@ def test_a_longer_sum_is_refused():
 def test_registers_that_hold_nothing(name, message):
     with pytest.raises(DesignError, match=message):
         find_design(name)
+
+
+@pytest.mark.parametrize(("sign", "says"), [(0xDC00, False), (0x5C00, True)])
+def test_the_picture_says_which_product_is_an_infinity(sign, says):
+    a, b = padded([(sign, 0x6000)])
+    assert ("2^17 or more" in text(picture(HMX, Operands(a, b, 0)))) is says
 
 
 def test_which_products_are_infinities_is_not_stated():
