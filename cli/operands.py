@@ -147,10 +147,12 @@ def operands_record(
     if scale_format is not None:
         record["scale_a"] = [scale_format.hex(x) for x in operands.scale_a]
         record["scale_b"] = [scale_format.hex(x) for x in operands.scale_b]
+    if operands.random:
+        record["random"] = f"{operands.random[0]:#x}"
     return record
 
 
-NAMES = ("a", "b", "c", "scale_a", "scale_b")
+NAMES = ("a", "b", "c", "scale_a", "scale_b", "random")
 """The operands, as the options of `mmaproof run` and the fields of answers call them."""
 
 
@@ -167,7 +169,7 @@ def operand_lines(given: Mapping[str, Any] | OperandSet, *, whole: bool = False)
     lines = [f"{name} = {x}*{y}" for name, x, y in products[:MOST_WHOLE]]
     left = len(products) - len(lines)
     lines.append(f"and {left} more products; --json shows all" if left else "all other elements are 0")
-    lines.append(f"c = {record['c']}")
+    lines += [f"{name} = {record[name]}" for name in ("c", "random") if name in record]
     for name in ("scale_a", "scale_b"):
         scales = record.get(name, ())
         if len(scales) <= MOST_WHOLE:

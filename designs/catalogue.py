@@ -42,7 +42,7 @@ _SHAPE = re.compile(f"m{_NUMBER}n{_NUMBER}k{_NUMBER}(?![0-9])|(?<![0-9]){_NUMBER
 _BLOCKS = re.compile(r"_\d+b(?=_)")
 _ROW_FIELDS = ("architecture", "family", "a", "b", "c", "d", "instructions", "source")
 _FAMILY_FIELDS = ("L_max", "evidence", "evidence_of", *(n for n in DEFINITIONS if n != "L"))
-_ROW_OPTIONAL = ("scale", "block", "k_multiple", "takes_c", "selects_half", *_FAMILY_FIELDS)
+_ROW_OPTIONAL = ("scale", "block", "k_multiple", "takes_c", "hands_on", "selects_half", *_FAMILY_FIELDS)
 _TABLES = ("architectures", "families", "unit")
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 
@@ -235,7 +235,9 @@ def _without_shape(instruction: str) -> str:
 CATALOGUE_VARIABLE = "MMAPROOF_CATALOGUE"
 """The environment variable that names the user's own catalogue files, separated as in PATH."""
 
-FILES = ("shared", "nvidia", "amd", "x86", "arm", "riscv", "gaudi", "paper", "vortex", "tenstorrent", "psp", "sparse")
+FILES = tuple(
+    "shared nvidia amd x86 arm riscv gaudi paper vortex tenstorrent psp sparse hexagon ascend".split()  # noqa: SIM905
+)
 """The project's own catalogue files, ``designs/data/catalogue/NAME.toml``, in the order in which designs are listed."""
 
 
@@ -466,6 +468,7 @@ class _Table(Fields):
                 evidence=evidence,
                 k_multiple=self.number_or_none("k_multiple"),
                 takes_c=self.truth("takes_c", default=True),
+                hands_on=self.truth("hands_on", default=True),
             )
         except DesignError as error:
             name = {None: "instructions", "L": "L_max"}.get(error.field, error.field)

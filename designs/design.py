@@ -139,6 +139,8 @@ class Design:
     """the format of c and d where it is not that of the catalogue's row, but one that the unit keeps inside"""
     takes_c: bool = field(default=True, compare=False)
     """whether the instruction has an operand c; without one, c is an addition beside it, and -0 adds nothing"""
+    hands_on: bool = field(default=True, compare=False)
+    """whether d is the c of a next instruction; otherwise the register is converted once, and K is its longest sum"""
 
     def __post_init__(self) -> None:
         for name, problem in self._misfits():
@@ -345,6 +347,11 @@ class Design:
         """
         if length < 1:
             raise DesignError(f"k = {length}: a dot product has at least one element")
+        if length > self.k and not self.hands_on:
+            raise DesignError(
+                f"k = {length}: {self.base_name} converts a sum of at most {self.k} products, and no instruction takes "
+                "its d as c: a row of a catalogue of your own may state a larger K (docs/adding-a-design.md)"
+            )
         if length > self.k and length % self.k:
             size = multiple or self.k
             below = length - length % size

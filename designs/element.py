@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 class Operands:
     """The operands of one output element: patterns of ``a`` and ``b`` (k = 0, 1, ...) and of ``c``.
 
-    ``scale_a`` and ``scale_b`` hold one scale for each block of a design that has scales.
+    ``scale_a`` and ``scale_b`` hold one scale for each block of a design that has scales, ``random`` the random bits of
+    a plan that takes some as an operand: none or one.
     """
 
     a: tuple[int, ...]
@@ -30,6 +31,7 @@ class Operands:
     c: int
     scale_a: tuple[int, ...] = ()
     scale_b: tuple[int, ...] = ()
+    random: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.a)

@@ -29,7 +29,8 @@ def pattern_dtype(fmt: Format) -> np.dtype[np.unsignedinteger]:
 class OperandBatch:
     """The operands of many output elements: ``a`` and ``b`` of shape (rows, k), ``c`` of shape (rows,).
 
-    ``scale_a`` and ``scale_b`` have shape (rows, blocks). They are None if the design has no scales.
+    ``scale_a`` and ``scale_b`` have shape (rows, blocks). They are None if the design has no scales. ``random`` has
+    shape (rows, 1). It is None unless random bits are an operand.
     """
 
     a: Patterns
@@ -37,6 +38,7 @@ class OperandBatch:
     c: Patterns
     scale_a: Patterns | None = None
     scale_b: Patterns | None = None
+    random: Patterns | None = None
 
     def __len__(self) -> int:
         return len(self.c)
@@ -48,17 +50,18 @@ class OperandBatch:
 
     def row(self, index: int) -> Operands:
         """Return the row at ``index`` as Python integers."""
-        scales = [() if s is None else tuple(s[index].tolist()) for s in (self.scale_a, self.scale_b)]
-        return Operands(tuple(self.a[index].tolist()), tuple(self.b[index].tolist()), int(self.c[index]), *scales)
+        others = [() if s is None else tuple(s[index].tolist()) for s in (self.scale_a, self.scale_b, self.random)]
+        return Operands(tuple(self.a[index].tolist()), tuple(self.b[index].tolist()), int(self.c[index]), *others)
 
     def key(self, index: int) -> tuple[bytes, ...]:
         """Return what tells the row at ``index`` from rows with other operands, as a key of a dictionary."""
-        return tuple(x[index].tobytes() for x in (self.a, self.b, self.c, self.scale_a, self.scale_b) if x is not None)
+        columns = (self.a, self.b, self.c, self.scale_a, self.scale_b, self.random)
+        return tuple(x[index].tobytes() for x in columns if x is not None)
 
     def select(self, rows: npt.NDArray[np.bool_] | slice | npt.NDArray[np.intp]) -> OperandBatch:
         """Return the rows that the mask, slice or index array ``rows`` picks."""
-        scales = [None if s is None else s[rows] for s in (self.scale_a, self.scale_b)]
-        return OperandBatch(self.a[rows], self.b[rows], self.c[rows], *scales)
+        others = [None if s is None else s[rows] for s in (self.scale_a, self.scale_b, self.random)]
+        return OperandBatch(self.a[rows], self.b[rows], self.c[rows], *others)
 
     def padded(self, design: Design) -> OperandBatch:
         """Return the rows padded with +0 elements (and scales of 1) to the length that ``design`` computes."""
@@ -75,10 +78,10 @@ class OperandBatch:
     @classmethod
     def concatenate(cls, parts: Sequence[OperandBatch]) -> OperandBatch:
         """Return the rows of several batches of the same length, one batch after the other."""
-        scaled = [(x.scale_a, x.scale_b) for x in parts if x.scale_a is not None and x.scale_b is not None]
-        scales = [np.concatenate(x) for x in zip(*scaled, strict=True)]
+        columns = ((x.scale_a, x.scale_b, x.random) for x in parts)
+        others = [[x for x in column if x is not None] for column in zip(*columns, strict=True)]
         a, b, c = (np.concatenate(x) for x in zip(*((x.a, x.b, x.c) for x in parts), strict=True))
-        return cls(a, b, c, *scales)
+        return cls(a, b, c, *(np.concatenate(x) if x else None for x in others))
 
     @classmethod
     def of_rows(cls, formats: Sequence[Format], rows: Sequence[Operands]) -> OperandBatch:
@@ -91,6 +94,7 @@ class OperandBatch:
             np.array([r.c for r in rows], dtype=c),
             np.array([r.scale_a for r in rows], dtype=np.uint8) if scaled else None,
             np.array([r.scale_b for r in rows], dtype=np.uint8) if scaled else None,
+            np.array([r.random for r in rows], dtype=np.uint32) if rows and rows[0].random else None,
         )
 
     def check(self, design: Design) -> None:

@@ -95,6 +95,7 @@ _SHOWN_FIRST = [
     "far_c",
     "product_limit",
     "product_infinity",
+    "product_range",
     "zero_group",
     "group_e_zero",
     "zero_product_sign",

@@ -323,6 +323,15 @@ class ProductInfinity(StrEnum):
     """the operand's infinity: such a product counts only where no operand is infinite"""
 
 
+class ProductRange(StrEnum):
+    """Which finite products are infinities, where there is a product_limit."""
+
+    MAGNITUDE = "magnitude"
+    """those of magnitude 2**product_limit or more"""
+    TWOS_COMPLEMENT = "twos-complement"
+    """those that no signed integer below 2**product_limit holds: -2**product_limit is none"""
+
+
 class ZeroGroup(StrEnum):
     """Open point 15: the exponent in e_max of a scaled group whose value is zero."""
 

@@ -12,7 +12,7 @@ from mmaproof.designs.conversions import Rounding, Stochastic
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import Format
-from mmaproof.designs.readings import ComplexPart, ElementProduct, ProductInfinity
+from mmaproof.designs.readings import ComplexPart, ElementProduct, ProductInfinity, ProductRange
 from mmaproof.designs.steps import (
     FusedStep,
     IntegerStep,
@@ -416,6 +416,8 @@ class Step:
         """Say that a product of finite elements counts as infinite, where it does."""
         limit, value = self.product_limit, prod((self.number(x, k) for x in "ab"), start=Fraction(1))
         if limit is None or abs(value) < scaled(1, limit):
+            return ""
+        if self.design.settings["product_range"] is ProductRange.TWOS_COMPLEMENT and value == -scaled(1, limit):
             return ""
         return f"{'-' if value < 0 else '+'}infinity, for its magnitude is 2^{limit} or more"
 

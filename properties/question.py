@@ -97,11 +97,11 @@ class Question(Keyed, ABC):
     def formula_in(self, environment: Environment) -> Formula:
         """Return the question as formulas of an environment.
 
-        The order of symbols is a, b, c, scale_a, scale_b, and then those of bits that may have any value.
+        The order of symbols is a, b, c, scale_a, scale_b, random, and then those of bits that may have any value.
         """
         algebra = RecordedTerms(environment)
         operands = self.symbols(algebra)
-        columns = (operands.a, operands.b, [operands.c], operands.scale_a, operands.scale_b)
+        columns = (operands.a, operands.b, [operands.c], operands.scale_a, operands.scale_b, operands.random)
         symbols = tuple(w.data for column in columns for w in column)
         precondition = self.precondition(algebra, operands).data
         assumed = None if precondition.is_true() else precondition
@@ -112,12 +112,19 @@ class Question(Keyed, ABC):
         )
 
     def columns(self) -> list[tuple[str, Format, int]]:
-        """Return name, format and number of words of each column of operands, in the order of ``Formula.symbols``."""
+        """Return name, format and number of words of each column of operands, in the order of ``Formula.symbols``.
+
+        A question whose random bits are an operand has all six columns, those of scales with no words if need be.
+        """
         a, b, c = self.formats
         columns = [("a", a, self.k), ("b", b, self.k), ("c", c, 1)]
         if self.scale_format is not None:
             columns += [("scale_a", self.scale_format, self.blocks), ("scale_b", self.scale_format, self.blocks)]
         return columns
+
+    def completed(self, batch: OperandBatch, rng: np.random.Generator) -> OperandBatch:
+        """Return the rows with what the question is about besides a, b, c and scales. By default that is nothing."""
+        return batch
 
     def operands(self, model: Mapping[str, int]) -> Operands:
         """Return the operands that a solver's model of ``formula`` assigns."""
@@ -133,7 +140,7 @@ class Question(Keyed, ABC):
 
     def integer_words(self, operands: Operands) -> OperandWords[int]:
         """Return the operands as words of the integer interpretation."""
-        held = (operands.a, operands.b, (operands.c,), operands.scale_a, operands.scale_b)
+        held = (operands.a, operands.b, (operands.c,), operands.scale_a, operands.scale_b, operands.random)
         columns = []
         for (_, f, _), column in zip(self.columns(), held, strict=False):
             words = {x: _INTEGERS.unsigned(x, f.bits) for x in column}
@@ -194,7 +201,11 @@ class Question(Keyed, ABC):
     def array_words(self, batch: OperandBatch) -> OperandWords[npt.NDArray[Any]]:
         """Return the rows as words of the array interpretation."""
         held = [*(x.T for x in (batch.a, batch.b)), batch.c[np.newaxis]]
-        held += [x.T for x in (batch.scale_a, batch.scale_b) if x is not None]
+        if batch.random is not None:
+            none = batch.random.T[:0]
+            held += [*(none if x is None else x.T for x in (batch.scale_a, batch.scale_b)), batch.random.T]
+        else:
+            held += [x.T for x in (batch.scale_a, batch.scale_b) if x is not None]
         return _read_once(
             [
                 [_ARRAYS.from_patterns(x, f.bits) for x in column]
@@ -274,9 +285,9 @@ class SpecialCase:
 
 
 def operand_words(columns: Sequence[Sequence[Word[D]]]) -> OperandWords[D]:
-    """Return columns of words, in the order a, b, c, scale_a, scale_b, as operands."""
-    a, b, c, *scales = columns
-    return OperandWords(a, b, c[0], *scales)
+    """Return columns of words, in the order a, b, c, scale_a, scale_b, random, as operands."""
+    a, b, c, *others = columns
+    return OperandWords(a, b, c[0], *others)
 
 
 def _read_once(columns: Sequence[Sequence[Word[D]]]) -> OperandWords[D]:

@@ -113,7 +113,7 @@ def search(question: Question, design: Design, *, seed: int, budget: Budget) -> 
             if seconds_ahead <= 0:
                 return SearchResult((), tried, worked() - started, met, seed)
             drawn = draw(name, design, rows, question.k, rng)
-            batch = steer(_thinned(drawn, rng) if thins else drawn, question, rng)
+            batch = question.completed(steer(_thinned(drawn, rng) if thins else drawn, question, rng), rng)
             meant, refuted = examine(batch, rows_ahead=budget.rows - tried, seconds_ahead=seconds_ahead)
             tried += rows
             met = met or bool(meant.any())
@@ -145,7 +145,8 @@ def _examiner(question: Question) -> Callable[..., Examined]:
 
 def _simplest(batch: OperandBatch, rows: npt.NDArray[np.intp]) -> tuple[Operands, ...]:
     """Return up to WITNESSES of ``rows``, those with the fewest one bits."""
-    columns = [x for x in (batch.a, batch.b, batch.c, batch.scale_a, batch.scale_b) if x is not None]
+    every = (batch.a, batch.b, batch.c, batch.scale_a, batch.scale_b, batch.random)
+    columns = [x for x in every if x is not None]
     ones = sum(np.bitwise_count(x[rows]).reshape(len(rows), -1).sum(axis=1, dtype=int) for x in columns)
     return tuple(batch.row(int(i)) for i in rows[np.argsort(ones, kind="stable")[:WITNESSES]])
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 
@@ -62,7 +62,7 @@ def simplest(question: Question, witnesses: Sequence[Operands], deadline: float 
 
 
 def _complexity(operands: Operands) -> tuple[int, int]:
-    patterns = (*operands.a, *operands.b, operands.c, *operands.scale_a, *operands.scale_b)
+    patterns = (*operands.a, *operands.b, operands.c, *operands.scale_a, *operands.scale_b, *operands.random)
     return sum(p != 0 for p in patterns), sum(p.bit_count() for p in patterns)
 
 
@@ -203,11 +203,11 @@ def _only(row: OperandBatch, kept: Sequence[Sequence[int]]) -> OperandBatch:
     for of_row, numbers in zip(mask, kept, strict=True):
         of_row[list(numbers)] = True
     rows = row.select(np.zeros(len(kept), dtype=np.intp))
-    return OperandBatch(rows.a * mask, rows.b * mask, rows.c, rows.scale_a, rows.scale_b)
+    return replace(rows, a=rows.a * mask, b=rows.b * mask)
 
 
 def _without_c(rows: OperandBatch) -> OperandBatch:
-    return OperandBatch(rows.a, rows.b, np.zeros_like(rows.c), rows.scale_a, rows.scale_b)
+    return replace(rows, c=np.zeros_like(rows.c))
 
 
 @dataclass(frozen=True)
@@ -238,6 +238,9 @@ class _Place:
 def _places(question: Question, k: int) -> Iterator[_Place]:
     a, b, c = question.formats
     yield _Place("c", 0, c)
+    yield from (
+        _Place(name, i, fmt) for name, fmt, count in question.columns() if name == "random" for i in range(count)
+    )
     for i in range(k):
         yield _Place("a", i, a)
         yield _Place("b", i, b)

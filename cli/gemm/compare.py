@@ -184,11 +184,14 @@ def compare_bits(
     showing: ShowingOptions,
 ) -> int:
     """Compare two plans bit by bit, print the verdict, and return the exit status."""
+    from mmaproof.designs.errors import InputError
     from mmaproof.explain.answers.products import PlansCompared
     from mmaproof.gemm.answers.compare import compare_plans
     from mmaproof.gemm.questions.finite_operands import shaped_for
 
     given = options.means
+    if any(x.random_bits for x in plans) and showing.bundle is not None:
+        raise InputError("--bundle: a bundle has no random bits; state them, such as out=e4m3:sr8@0x80")
     showing.ready(options.keep_lemmas)
     with progress(f"comparing {plans[0].name} and {plans[1].name}"):
         done = compare_plans(*plans, k=question.k, where=question.preconditions(), **given)
@@ -253,4 +256,9 @@ def print_bits(done: PlanComparison, answer: PlansCompared, explain: bool) -> No
     if witness is None:
         return
     say_witness(answer.witness, question.d_format)
-    print_operations([(x, witness) for x in question.plans] if explain else [])
+    print_operations([(_drawn(x, witness), witness) for x in question.plans] if explain else [])
+
+
+def _drawn(plan: Plan, witness: Operands) -> Plan:
+    """Return a plan with the random bits of a witness, where it takes some."""
+    return plan.drawn(witness.random[0]) if plan.random_bits else plan

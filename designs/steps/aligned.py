@@ -11,6 +11,7 @@ from mmaproof.designs.readings import (
     NegativeZero,
     ProductExponent,
     ProductInfinity,
+    ProductRange,
     SubnormalC,
     ZeroC,
     ZeroGroup,
@@ -263,6 +264,13 @@ class AlignedStep(RoundedStep):
         POINTS + "12",
         only=lambda step: step.product_limit is not None,
     )
+    product_range: ProductRange = parameter(
+        ProductRange.MAGNITUDE,
+        ProductRange,
+        "whether -2**product_limit is such a product",
+        "Qualcomm HMX: quic/qemu, target/hexagon/hmx, hmx_fp16_mac",
+        only=lambda step: step.product_limit is not None,
+    )
     product_exponent: ProductExponent = parameter(
         ProductExponent.SUMMED,
         ProductExponent,
@@ -352,8 +360,8 @@ class AlignedStep(RoundedStep):
 
     @property
     def infinite_from(self) -> int | None:
-        """The parameter ``product_limit``."""
-        return self.product_limit
+        """The parameter ``product_limit``. It is not stated where a product of that magnitude may be finite."""
+        return self.product_limit if self.product_range is ProductRange.MAGNITUDE else None
 
     @property
     def guarantees(self) -> frozenset[Guarantee]:

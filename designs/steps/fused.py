@@ -161,9 +161,9 @@ class FusedStep(AlignedStep):
     )
     carry_bits: int | None = parameter(
         None,
-        IntegerRange(0, 64, otherwise="sufficient"),
+        IntegerRange(-64, 64, otherwise="sufficient"),
         "integer bits of the sum above those of one product; the register wraps, 'sufficient' never does",
-        POINTS + "13; Valpey et al. 2025",
+        POINTS + "13; Valpey et al. 2025; below zero, a register that holds fewer than 2**e_max: Qualcomm HMX",
     )
     dropped_bits: int = parameter(
         0,
@@ -278,6 +278,8 @@ class FusedStep(AlignedStep):
         for fmt in (signature.c, signature.d):
             if self.c_extra_bits > fmt.fraction_bits:
                 yield "c_extra_bits", f"c_extra_bits = {self.c_extra_bits} exceeds the fraction bits of {fmt.name}"
+        if self.carry_bits is not None and self.carry_bits <= -self.fraction_bits:
+            yield "carry_bits", f"carry_bits = {self.carry_bits} leaves no bit of F = {self.fraction_bits}"
         if self.dropped_bits >= self.fraction_bits:
             yield "dropped_bits", f"dropped_bits = {self.dropped_bits} leaves none of F = {self.fraction_bits}"
         yield from self._misfits_of_complement()

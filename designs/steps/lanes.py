@@ -35,7 +35,7 @@ class LanesStep(RoundedStep):
     )
     carry_bits: int | None = parameter(
         None,
-        IntegerRange(0, 64, otherwise="sufficient"),
+        IntegerRange(-64, 64, otherwise="sufficient"),
         "integer bits of the sum above those of one product; the register wraps, 'sufficient' never does",
         f"{RTL}/VX_tcu_tfr_acc.sv",
     )
@@ -71,6 +71,8 @@ class LanesStep(RoundedStep):
     def misfits(self, signature: Signature, k: int) -> Iterator[tuple[str, str]]:
         """Yield what does not fit, as in ``Step``. A lane of two products needs two."""
         yield from super().misfits(signature, k)
+        if self.carry_bits is not None and self.carry_bits < 0:
+            yield "carry_bits", f"carry_bits = {self.carry_bits} does not hold a lane"
         if self.pair_bits is None:
             return
         if self.L % 2:

@@ -78,6 +78,7 @@ class OperandSet(Answer):
     c: Annotated[str, Means("pattern of c")]
     scale_a: Annotated[list[str] | Absent, Means("patterns of the scales of a, block 0 first")] = ABSENT
     scale_b: Annotated[list[str] | Absent, Means("patterns of the scales of b, block 0 first")] = ABSENT
+    random: Annotated[str | Absent, Means("random bits, where they are an operand")] = ABSENT
 
 
 class Run(OperandSet):

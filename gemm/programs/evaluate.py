@@ -251,9 +251,9 @@ def _checked(plan: Plan, name: str, fmt: Format, patterns: Patterns) -> Patterns
 def rows(schedule: Schedule, batch: OperandBatch, *, backend: Backend | str | None = None) -> Patterns:
     """Return the patterns of d, shape (rows,), of a schedule on rows that fit its formats and its k.
 
-    Its factors and random bits are constants.
+    Its factors are constants.
     """
-    return _Rows(batch.c, backend, None, None, batch).run(schedule)
+    return _Rows(batch.c, backend, None, batch.random, batch).run(schedule)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ That a unit never makes a -0: a step whose c is not -0 returns no -0.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -15,7 +16,7 @@ from pysmt.fnode import FNode
 from mmaproof.designs.arithmetic import steps_of_chain
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
-from mmaproof.designs.formats import Format
+from mmaproof.designs.formats import Format, find_format
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.gemm.programs.arithmetic import Arithmetic
 from mmaproof.gemm.programs.evaluate import rows
@@ -47,6 +48,8 @@ MOST_SUMMED = 6
 class PlanEquivalence(Question):
     """Both plans return equal d for ``k`` elements: both are NaN, or they have the same bits (+0 and -0 differ).
 
+    Random bits that are an operand are one operand of both: they have every value, and each plan gets the same.
+
     Raises DesignError if the plans take or return different formats, or if ``k`` does not fit one of them, and
     InputError if a range of exponents leaves only zeros.
     """
@@ -69,10 +72,11 @@ class PlanEquivalence(Question):
                 f"{first.name} and {second.name}: bits are compared for all a, b and c, and not for factors that are "
                 "operands: state constants, such as rescale=64:0.5"
             )
-        if first.random_bits or second.random_bits:
+        self.random_bits = max(x.random_bits for x in self.plans)
+        if min(x.random_bits for x in self.plans) not in (0, self.random_bits):
             raise DesignError(
-                f"{first.name} and {second.name}: bits are compared for all a, b and c, and not for random bits that "
-                "are an operand: state them, such as out=e4m3:sr8@0x80"
+                f"{first.name} takes {first.random_bits} random bits and {second.name} takes {second.random_bits}: "
+                "which of them are the same is not stated; state those of one, such as out=e4m3:sr8@0x80"
             )
         if (first.scale_format, first.unit.block) != (second.scale_format, second.unit.block):
             raise DesignError(f"{first.name} and {second.name} are not comparable: their scales of blocks differ")
@@ -102,7 +106,26 @@ class PlanEquivalence(Question):
             [Number(f, w, Span.of_format(f)) for w in words]
             for f, words in zip(self.formats, (operands.a, operands.b, (operands.c,)), strict=True)
         )
-        return Elements(a, b, c, self._scales(operands))
+        return Elements(a, b, c, self._scales(operands), random=next(iter(operands.random), None))
+
+    def columns(self) -> list[tuple[str, Format, int]]:
+        """Return the columns, with that of the random bits where they are an operand."""
+        columns = super().columns()
+        if self.random_bits:
+            fmt = _random_format(self.random_bits)
+            columns += [(x, fmt, 0) for x in ("scale_a", "scale_b") if self.scale_format is None]
+            columns.append(("random", fmt, 1))
+        return columns
+
+    def completed(self, batch: OperandBatch, rng: np.random.Generator) -> OperandBatch:
+        """Return the rows with random bits where they are an operand: in half of the rows the ends and the middle."""
+        if not self.random_bits:
+            return batch
+        largest = (1 << self.random_bits) - 1
+        special = np.array([0, 1, largest, largest >> 1, (largest >> 1) + 1], dtype=np.int64)
+        any_of_them = rng.integers(0, largest, len(batch), endpoint=True)
+        chosen = np.where(rng.integers(0, 2, len(batch)), rng.choice(special, len(batch)), any_of_them)
+        return replace(batch, random=chosen.astype(np.uint32)[:, np.newaxis])
 
     def _scales(self, operands: OperandWords[D]) -> tuple[Sequence[Number[D]], Sequence[Number[D]]]:
         fmt = self.scale_format
@@ -177,7 +200,8 @@ class PlanEquivalence(Question):
         operands, leaves, results = self.symbols(algebra), Leaves(algebra), []
         for schedule in self.schedules:
             values = self._values(algebra, schedule, operands)
-            leaves.parts(*(values[i] for i, x in enumerate(schedule.operations) if isinstance(x, _GIVEN)))
+            given = (values[i] for i, x in enumerate(schedule.operations) if isinstance(x, _GIVEN))
+            leaves.parts(*given, *operands.random)
             results.append(values[len(schedule.operations) - 1])
         equal = equal_results(algebra, self.d_format, *results)
         leaves.use_of(LawsInUse(kernel), equal, (), "the sums are equal, whatever the units return")
@@ -208,6 +232,10 @@ class PlanEquivalence(Question):
 
 _GIVEN = Call | Operand | Weigh | Combine
 """The operations about whose results nothing is said where sums of them are compared."""
+
+
+def _random_format(bits: int) -> Format:
+    return find_format("b1" if bits == 1 else f"uint{bits}")
 
 
 class NeverMinusZero(RunQuestion):

@@ -102,7 +102,7 @@ GROUPS = (
     ("sticky", "implicit_ones"),
     ("fidelity_phase",),
     ("product_bits", "dropped_bits"),
-    ("product_limit", "product_infinity"),
+    ("product_limit", "product_infinity", "product_range"),
     ("product_shift",),
     ("integer_overflow", "intermediate_bits", "element_product"),
     ("nan_code",),

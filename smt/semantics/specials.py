@@ -8,7 +8,7 @@ from typing import Generic, assert_never
 
 from mmaproof.designs.conversions import Beyond
 from mmaproof.designs.formats import Format
-from mmaproof.designs.readings import NanCode, ProductInfinity, ZeroSum
+from mmaproof.designs.readings import NanCode, ProductInfinity, ProductRange, ZeroSum
 from mmaproof.designs.steps.aligned import AlignedStep
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.algebra.signals import Signal, SignalKind
@@ -50,7 +50,7 @@ def special_result(
         nans += [a.infinite & b.zero, a.zero & b.infinite]
         infinities.append((a.infinite | b.infinite, product_sign(x)))
         if step is not None and step.product_limit is not None:
-            beyond = _beyond(x, step.product_limit)
+            beyond = _beyond(x, step.product_limit, step.product_range)
             if step.product_infinity is ProductInfinity.OPERAND:
                 beyond = beyond & ~operand_infinite
             infinities.append((beyond, product_sign(x)))
@@ -63,12 +63,19 @@ def special_result(
     return SpecialResult(nan, infinite, sign)
 
 
-def _beyond(x: Factors[D, T], limit: int) -> Truth[T]:
-    """Return whether the finite product of two elements has a magnitude of ``2**limit`` or more."""
+def _beyond(x: Factors[D, T], limit: int, of: ProductRange) -> Truth[T]:
+    """Return whether the finite product of two elements has a magnitude of ``2**limit`` or more.
+
+    In two's complement it does not count where it is ``-2**limit``: normalised, its significand is the top bit alone.
+    """
     significand, exponent = normalised(x.a.significand * x.b.significand, x.a.exponent + x.b.exponent)
     top_weight = significand.width - 1 - x.a.fraction_bits - x.b.fraction_bits
     special = significand.algebra.any_of([x.a.zero, x.b.zero, x.a.infinite, x.b.infinite])
-    return (exponent >= limit - top_weight) & ~special
+    beyond = (exponent >= limit - top_weight) & ~special
+    if of is ProductRange.MAGNITUDE:
+        return beyond
+    least = significand.is_value(1 << (significand.width - 1)) & exponent.is_value(limit - top_weight)
+    return beyond & ~(least & product_sign(x))
 
 
 def choose_special(

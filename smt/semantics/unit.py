@@ -64,6 +64,8 @@ class Reading:
 class OperandWords(Generic[D]):
     """Operands as words of an algebra: unsigned patterns of a, b (one for each k), c, and the scales of blocks.
 
+    ``random`` are the random bits of a plan that takes some as an operand, none or one word. No unit reads them.
+
     ``read`` keeps the factors that were read, by reading, the two words and their block, for operands that many designs
     compute with. It is only for algebras whose signals are nothing but values: a signal of one design is not named
     again for the next, nor one of an element for another of the same word.
@@ -74,6 +76,7 @@ class OperandWords(Generic[D]):
     c: Word[D]
     scale_a: Sequence[Word[D]] = ()
     scale_b: Sequence[Word[D]] = ()
+    random: Sequence[Word[D]] = ()
     read: dict[Reading, dict[object, tuple[Word[D] | None, Word[D] | None, Factors[D, Any]]]] | None = field(
         default=None, kw_only=True, repr=False, compare=False
     )

@@ -15,6 +15,7 @@ from reference import (
     exact,
     families,
     gaudi,
+    hmx,
     psp,
     riscv,
     sign_frame,
@@ -387,6 +388,12 @@ def _tensix(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_co
     return tensix.mvmul(a, b, operands.c, phase=phase, nan_code=nan_code, k=design.k, **formats)
 
 
+def _hmx(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
+    """Only how far products are kept, and whether the register wraps, are asked of the design."""
+    p = _settings(design)
+    return hmx.dot(a, b, operands.c, places=p.fraction_bits - p.floor, wraps=p.carry_bits is not None)
+
+
 _FAMILIES: dict[str, Ask] = {
     "t-fdpa": _t_fdpa,
     "fma-chain": _fma,
@@ -403,6 +410,7 @@ _FAMILIES: dict[str, Ask] = {
     "vortex-tfr": _vortex,
     "tensix": _tensix,
     "vfpu": lambda design, a, b, operands, nan_code: psp.vdot_and_vadd(a, b, operands.c),
+    "hmx": _hmx,
     "integer": _integer,
     "interleaved-fma": _interleaved,
     "sequential": _sequential,

@@ -6,12 +6,14 @@ from reference.formats import decode as decode_number
 from reference.p3109 import Parameters, project
 
 from mmaproof import compare_plans, matmul, run_gemm
+from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.conversions import Stochastic
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError, InputError, OperandError
 from mmaproof.designs.formats import find_format
 from mmaproof.gemm.programs import read_plan
 from mmaproof.gemm.programs.spelling import spelled
+from mmaproof.verification import distributions
 
 UNIT = "cpu/vfmadd231ps"
 SPECIALS = [0, 1 << 31, 0x7F800000, 0xFF800000, 0x7FC00000, 1, 0x80000001, 0x7F7FFFFF, 0xFF7FFFFF]
@@ -37,6 +39,13 @@ def converted(spelling: str, c: np.ndarray, random: np.ndarray) -> np.ndarray:
     return np.asarray(found).reshape(-1)
 
 
+def value_of(pattern: int):
+    """A number of fp32 as P3109 has it."""
+    x = decode_number(pattern, "fp32")
+    kinds = {"nan": "nan", "inf": "-inf" if x.sign else "inf"}
+    return kinds.get(x.kind, -x.magnitude if x.sign else x.magnitude)
+
+
 @pytest.mark.parametrize("mode", ["SatFinite", "SatPropagate", "OvfInf"])
 @pytest.mark.parametrize("draw", "abc")
 @pytest.mark.parametrize("bits", [1, 2, 8, 23])
@@ -48,10 +57,22 @@ def test_projections_are_those_of_the_standard(f, bits, draw, mode):
     random = rng.integers(0, 1 << bits, len(c), dtype=np.uint32)
     found = converted(f"{f.name}:sr{bits}{draw}:{mode}", c, random)
     for pattern, r, d in zip(c.tolist(), random.tolist(), found.tolist(), strict=True):
-        x = decode_number(pattern, "fp32")
-        kinds = {"nan": "nan", "inf": "-inf" if x.sign else "inf"}
-        value = kinds.get(x.kind, -x.magnitude if x.sign else x.magnitude)
-        assert d == project(f, f"sr{draw} {bits} {r}", mode, value), (hex(pattern), hex(r), hex(d))
+        assert d == project(f, f"sr{draw} {bits} {r}", mode, value_of(pattern)), (hex(pattern), hex(r), hex(d))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("draw", "abc")
+@pytest.mark.parametrize("f", FORMATS[:3], ids=lambda f: f.name)
+def test_100000_rows_are_those_of_the_standard(f, draw):
+    """Numbers of five distributions, any random bits and the ends of them, and all specials."""
+    rng, unit = np.random.default_rng(8), find_design(UNIT)
+    rows = [distributions.draw(x, unit, 20_000, 1, rng).c for x in distributions.BASIC]
+    c = np.concatenate([*rows, operands(f, rng)])
+    random = np.where(rng.integers(0, 4, len(c)), rng.integers(0, 256, len(c)), rng.choice([0, 127, 128, 255], len(c)))
+    found = converted(f"{f.name}:sr8{draw}:SatPropagate", c, random.astype(np.uint32))
+    assert len(c) > 100_000
+    for pattern, r, d in zip(c.tolist(), random.tolist(), found.tolist(), strict=True):
+        assert d == project(f, f"sr{draw} 8 {r}", "SatPropagate", value_of(pattern)), (hex(pattern), hex(r), hex(d))
 
 
 def test_every_random_number_counts_once():
@@ -117,5 +138,65 @@ def test_random_bits_that_are_missing_or_do_not_fit():
         matmul(f"{UNIT} | out=fp32:sr8", one, one, random=one)
     with pytest.raises(DesignError, match="flushes nothing"):
         read_plan(f"{UNIT} | out=e4m3:sr8:flush")
-    with pytest.raises(DesignError, match="not for random bits that are an operand"):
-        compare_plans(plan, plan)
+    with pytest.raises(DesignError, match="which of them are the same is not stated"):
+        compare_plans(plan, f"{UNIT} | out=e4m3:sr7")
+
+
+FP8, SMALL = "paper/fma-fp8", Parameters(4, 2, True, False)
+
+
+def projected(spelling: str, value, r: int) -> int:
+    """What the reference projects to: of ``sr2b:MODE`` StochasticB with these random bits."""
+    rounding, mode = spelling.split(":")
+    if rounding.startswith("sr"):
+        draw, bits = (rounding[-1], rounding[2:-1]) if rounding[-1] in "abc" else ("a", rounding[2:])
+        rounding = f"sr{draw} {bits} {r}"
+    return project(SMALL, rounding, mode, value)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "bits"),
+    [
+        ("sr2:SatFinite", "sr2b:SatFinite", 2),
+        ("sr2:SatFinite", "sr2c:SatFinite", 2),
+        ("sr2:SatFinite", "rz:SatFinite", 2),
+        ("sr1:SatFinite", "rna:SatFinite", 1),
+        # infinities tell these apart, and there are none
+        ("sr2:SatFinite", "sr2:SatPropagate", 2),
+        ("sr2:SatFinite", "sr2:OvfInf", 2),
+        # seven bits hold all that is dropped
+        pytest.param("sr7:SatFinite", "sr7c:SatFinite", 7, marks=pytest.mark.middle),
+        pytest.param("sr7:SatFinite", "sr7b:SatFinite", 7, marks=pytest.mark.middle),
+    ],
+)
+def test_plans_are_compared_for_every_value_of_the_random_bits(one, other, bits):
+    """Every number of FP8 and every value of the random bits, projected by the reference; the witness is replayed."""
+    plans = [f"{FP8} | out={SMALL.name}:{x}" for x in (one, other)]
+    numbers = [decode_number(x, "e4m3") for x in range(256)]
+    values = {-x.magnitude if x.sign else x.magnitude for x in numbers if x.kind != "nan"}
+    differ = any(projected(one, v, r) != projected(other, v, r) for v in values for r in range(1 << bits))
+    found = compare_plans(*plans, k=1)
+    assert found.verdict == ("different" if differ else "equivalent")
+    witness = found.answer.witness
+    assert (witness is not None) is differ
+    if witness is not None:
+        (r,) = witness.random
+        ran = [run_gemm(x, witness, random=r if read_plan(x).random_bits else None).d for x in plans]
+        assert ran == [d for _, d in found.outputs]
+        assert ran[0] != ran[1]
+
+
+def test_equal_for_some_random_bits_is_not_equal():
+    """Of 2^8 values one alone makes StochasticA round as to nearest, ties away: no other one is overlooked."""
+    found = compare_plans(f"{UNIT} | out=e4m3:sr8", f"{UNIT} | out=e4m3:rna", where=["c=0x3f880000"], k=1, budget=None)
+    assert found.verdict == "different"
+    assert found.answer.witness is not None
+    assert found.answer.witness.random[0] != 0x80
+
+
+@pytest.mark.middle
+def test_sums_outside_the_unit_with_random_bits():
+    """Parts whose order does not matter, and the same random bits for both."""
+    parts = f"{UNIT} | split-k=2:{{}} | out=e4m3:sr4"
+    assert compare_plans(parts.format("ascending"), parts.format("1.0"), k=2).verdict == "different"
+    assert compare_plans(parts.format("tree"), parts.format("ascending"), k=2, where=["c=0"]).verdict == "equivalent"

@@ -65,7 +65,8 @@ def operands(name: str, rows: int) -> np.ndarray:
     ],
 )
 def test_conversions_that_do_not_saturate_are_those_of_ml_dtypes(name, beyond):
-    patterns, fmt = operands(name, 10_000), find_format(name)
+    patterns, fmt = operands(name, 50_000), find_format(name)
+    assert len(patterns) > 100_000
     dtype = np.dtype(name) if name == "float16" else np.dtype(getattr(ml_dtypes, name))
     with np.errstate(all="ignore"):
         expected = patterns.view(np.float32).astype(dtype).view(np.uint8 if fmt.bits == 8 else np.uint16)
@@ -77,11 +78,12 @@ def test_conversions_that_do_not_saturate_are_those_of_ml_dtypes(name, beyond):
 
 
 @pytest.mark.few(2)
+@pytest.mark.parametrize("rows", [2_000, pytest.param(50_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("stated", ["saturate", "saturate/nan", "nan"])
 @pytest.mark.parametrize("name", ["e4m3", "e4m3fnuz", "e5m2fnuz", "e5m2"])
-def test_what_is_stated_is_all_that_differs(name, stated):
+def test_what_is_stated_is_all_that_differs(name, stated, rows):
     """Against fractions: of each number the nearest, or what is stated where that lies beyond the largest."""
-    patterns, fmt = operands(name, 2_000), find_format(name)
+    patterns, fmt = operands(name, rows), find_format(name)
     found, nan = converted(f"{name}:rne:{stated}", patterns), fmt.quiet_nan
     for pattern, d in zip(patterns.tolist(), found.tolist(), strict=True):
         x = decode(pattern, "fp32")
