@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from math import frexp, isfinite
 from typing import TYPE_CHECKING, Annotated, Any
@@ -255,7 +256,7 @@ def _print_proved(found: Tolerance) -> None:
     else:
         spelled = _spelled(loss_of(found.unit))
         say_wrapped(f"{spelled} ({found.proof.reason})", "proved: ")
-        if meant := [x for name, x in _LETTERS.items() if name in spelled]:
+        if meant := [x for letter, x in _LETTERS.items() if re.search(letter, spelled)]:
             say_wrapped(f"{'; '.join(meant)}; e(x): the exponent of x", "  ")
 
 
@@ -325,9 +326,9 @@ def _splits(found: Tolerance) -> bool:
 
 
 _LETTERS = {
-    "p": "p: the largest exponent of a product",
-    "e(S)": "S: no partial sum of the products exceeds it",
-    "e(G)": "G: neither c nor the result exceeds it",
+    r"\bp\b": "p: the largest exponent of a product",
+    r"\bS\b": "S: no partial sum of the products exceeds it",
+    r"\bG\b": "G: neither c nor the result exceeds it",
 }
 """What the letters of the formula mean; ``StepLoss`` has them in full."""
 

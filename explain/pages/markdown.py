@@ -9,15 +9,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Page:
-    """A page of the site: its path below docs/, its title, and its text without the title."""
+    """A page of the site: path below docs/, title, text without the title, and how much a search favours it."""
 
     path: str
     title: str
     text: str
+    boost: float = 1
 
     def markdown(self) -> str:
         """Return the file."""
-        return f"# {self.title}\n\n{self.text.strip()}\n"
+        head = "" if self.boost == 1 else f"---\nsearch:\n  boost: {self.boost}\n---\n\n"
+        return f"{head}# {self.title}\n\n{self.text.strip()}\n"
 
 
 def escaped(text: str) -> str:

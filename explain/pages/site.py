@@ -1,8 +1,8 @@
 """Writes the site as plain files: ``python -m mmaproof.explain.pages.site [REPOSITORY]`` (a part of ``make site``).
 
 ``build/mkdocs.yml`` and ``build/docs`` hold all pages and the whole navigation, so that a generator needs nothing but
-these: MkDocs now, and another one that reads the same files (ProperDocs, Zensical) once Material for MkDocs is no
-longer maintained. A notebook is the executed copy where ``make site-notebooks`` left one.
+these: MkDocs now, and another one that reads the same files (Zensical) before the maintenance of Material for MkDocs
+ends, on 5 May 2027. A notebook is the executed copy where ``make site-notebooks`` left one.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from mmaproof.designs.parameters import complete_settings, format_settings
 from mmaproof.designs.profiles import load_disputes
 from mmaproof.designs.signature import Signature
 from mmaproof.explain.pages.facts import OF_A_FEATURE, Facts, load_examples, load_facts, units
-from mmaproof.explain.pages.markdown import Page, anchor, code, escaped, fenced, slug, table
+from mmaproof.explain.pages.markdown import Page, anchor, anchored, code, escaped, fenced, slug, table
 from mmaproof.explain.values import pattern_value
 from mmaproof.properties.library import PROPERTIES
 from mmaproof.smt.trace import evaluate
@@ -99,7 +99,9 @@ def pages() -> Iterator[Page]:
     yield Page("units/index.md", "All units", _index(found))
     yield Page("units/by-formats.md", "Units by formats", _by_formats(found))
     for unit in found:
-        yield Page(f"units/{unit.page}", unit.design.name, _text(unit, facts.features.get(unit.design.name, {})))
+        text = _text(unit, facts.features.get(unit.design.name, {}))
+        # hundreds of names have a format in them, so that lists would come after all of them
+        yield Page(f"units/{unit.page}", unit.design.name, text, boost=0.01)
 
 
 def _index(found: Sequence[Unit]) -> str:
@@ -118,7 +120,7 @@ def _index(found: Sequence[Unit]) -> str:
         title = architecture.title + (f" ({', '.join(architecture.targets)})" if architecture.targets else "")
         products = ", ".join(x.upper().replace("-", " ") for x in PRODUCTS.get(architecture.name, ()))
         # products in the heading are found by a search, and the place keeps its name
-        parts.append(f"## {architecture.name}{': ' * bool(products)}{products} {{#{architecture.name}}}\n")
+        parts.append(anchored(2, f"{architecture.name}{': ' * bool(products)}{products}", architecture.name))
         parts.append(escaped(title) + ".\n")
         parts.append(table(("instruction", "K", "family", "source"), rows))
     return "\n".join(parts)

@@ -261,6 +261,9 @@ def _disputes(answer: DisputesAnswer, find: Find) -> Markup:
     return table("disputes", ["design", "open point", "readings", "status", "witness"], rows)
 
 
+_LATE = "time or batches ran out before a design was found: another run may end at another nearest setting"
+
+
 def _identify(answer: Identified, find: Find) -> Markup:
     named: dict[str, Cell] = {
         "interface": answer.interface,
@@ -269,6 +272,7 @@ def _identify(answer: Identified, find: Find) -> Markup:
         "matches": ", ".join(answer.matches),
         "asked": f"{answer.operands} operand sets in {answer.batches} batches",
         "validated with": answer.validated,
+        "ended": _LATE if answer.late and not answer.parameters else "",
         "nearest": "" if answer.neighbour is None else code(_changed(answer.neighbour)),
         "rows that disagree with it": "" if answer.neighbour is None else _wrong(answer.neighbour),
         "nearest setting": ", ".join(f"{name} = {value}" for name, value in (answer.nearest or {}).items()),

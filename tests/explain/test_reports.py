@@ -335,6 +335,8 @@ def test_the_nearest_unit_is_a_name_that_commands_take(page: Callable[[Any], str
     assert f"<code>{TURING.name}@fraction_bits=22,rho=rz-fp32</code>" in text
     assert f"of {TURING.name}: 2 of 9 with finite operands" in text.replace("<wbr>", "")
     assert "infinities" not in text
+    late = page({**KINDS["identify"], "matches": [], "parameters": {}, "late": True})
+    assert "another run may end at another nearest setting" in late and "another run" not in text
 
 
 def test_names_in_tables_may_break_and_are_copied_whole() -> None:

@@ -11,6 +11,7 @@ from mmaproof.designs.arithmetic import Arithmetic
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.explain.pages import facts as module
 from mmaproof.explain.pages.facts import Facts, checksum, load_examples, load_facts, missing, pairs, units
+from mmaproof.explain.pages.markdown import Page
 from mmaproof.explain.pages.units import collected
 from mmaproof.properties.library import PROPERTIES
 
@@ -90,3 +91,8 @@ def test_every_unit_has_a_page_that_says_what_is_known_of_each_other_unit():
         assert sorted(said) == sorted(others[unit.design.name])
     assert len({x.page for x in found}) == len(found)
     assert {name for x in found for name in x.names} == set(load_catalogue().designs)
+
+
+def test_a_search_favours_lists_of_units():
+    assert Page("x.md", "X", "y", boost=0.01).markdown() == "---\nsearch:\n  boost: 0.01\n---\n\n# X\n\ny\n"
+    assert Page("x.md", "X", "y").markdown() == "# X\n\ny\n"
