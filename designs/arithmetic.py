@@ -76,7 +76,9 @@ def steps_of_chain(design: Design, length: int | None = None) -> tuple[Design, .
     that is +0 only where it enters an instruction, or +0 for a c that is added after the last step.
     """
     one = design.one_step()
-    if length is not None and design.padded_length(length) == one.k:
+    # a unit whose d is not handed on has chains of one instruction
+    longest = design.k if length is None and not design.hands_on else length
+    if longest is not None and design.padded_length(longest) == one.k:
         return (one,)
     if design.chain.adds_c_once or not design.chain.keeps_infinities or design.step.clears_minus_zero:
         return None

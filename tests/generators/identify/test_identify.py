@@ -87,7 +87,7 @@ class FunctionUnit:
         pytest.param(
             "psp/vdot", {"product_bits": 25, "fraction_bits": 25, "dropped_bits": 2}, marks=pytest.mark.middle
         ),
-        pytest.param("hexagon/hmx", {"fraction_bits": 76, "floor": 30, "carry_bits": -15}, marks=pytest.mark.middle),
+        pytest.param("hexagon/hmx", {"fraction_bits": 76, "floor": 30, "carry_bits": -15}, marks=pytest.mark.slow),
         pytest.param("paper/fma-fp8", {"rho": "rne-e4m3", "out_of_range": "nan"}, marks=pytest.mark.middle),
         pytest.param("paper/fma-fp8-satfinite", {"out_of_range": "saturate"}, marks=pytest.mark.middle),
         pytest.param("cpu/tcmmrlfp16ps", {"complex_part": "real", "L": 32}, marks=pytest.mark.middle),
