@@ -65,6 +65,11 @@ class Answer:
         return cls(**named)
 
 
+def plain(answer: Any) -> Any:
+    """Return an answer as JSON data."""
+    return json.loads(as_json(answer))
+
+
 def as_json(answer: Any) -> str:
     """Return an answer as JSON, indented by two. A list that stands in several places is written once."""
     lists: dict[tuple[int, str], str] = {}
@@ -80,7 +85,7 @@ def as_json(answer: Any) -> str:
                 lists[place] = f"[{inner}{f',{inner}'.join([written(x, inner) for x in value])}{line}]"
             return lists[place]
         if isinstance(value, Mapping):
-            held = value.items()
+            held = list(value.items())
         elif is_dataclass(value):
             held = [(x.name, y) for x in fields(value) if (y := getattr(value, x.name)) is not ABSENT]
         else:
