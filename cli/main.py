@@ -116,7 +116,7 @@ def _run(arguments: list[str] | None) -> int:
         complain("error: cannot write the result: standard output is closed")
         return Exit.INPUT
     given = sys.argv[1:] if arguments is None else arguments
-    # what a command imports is no garbage: to look for some every 700 objects takes a fifteenth of its start
+    # what a command imports stays: to look for garbage every 700 objects takes a fifteenth of its start
     gc.set_threshold(20_000, *gc.get_threshold()[1:])
     try:
         from mmaproof.cli.application import application

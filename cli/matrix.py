@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from mmaproof.cli.compare import differing_fields, witness_vector
 from mmaproof.cli.options import (
@@ -134,6 +134,7 @@ def matrix_of(done: Matrix) -> MatrixAnswer:
     """Return the matrix as an answer."""
     from mmaproof.explain.answers.surveys import Group, MatrixAnswer
 
+    questions = {x.number: decided(x.comparison) for x in {x.number: x for x in done.answers}.values()}
     return MatrixAnswer.taken(
         done,
         designs=[d.name for d in done.designs],
@@ -145,13 +146,13 @@ def matrix_of(done: Matrix) -> MatrixAnswer:
             )
             for g in done.groups
         ],
-        pairs=[pair_of(x) for x in done.answers],
+        pairs=[pair_of(x, questions[x.number]) for x in done.answers],
         assumed=assumed_names(done.designs),
     )
 
 
-def pair_of(answer: PairVerdict) -> Pair:
-    """Return the answer of a pair: that of `compare`, with the number of the question, shared or not."""
+def pair_of(answer: PairVerdict, known: dict[str, Any]) -> Pair:
+    """Return the answer of a pair: that of `compare`, with its question, and what is ``known`` of that."""
     from mmaproof.explain.answers.answer import ABSENT
     from mmaproof.explain.answers.parts import DifferingWitness
     from mmaproof.explain.answers.surveys import Pair
@@ -165,6 +166,6 @@ def pair_of(answer: PairVerdict) -> Pair:
         # pairs are counted by verdict, so conditions stand beside it
         **{**conditional(done.verdict, conditions_of([first, second])), "verdict": done.verdict},
         k=done.question.k,
-        **decided(done),
+        **known,
         witness=ABSENT if done.witness is None else DifferingWitness(**differing_fields(done)),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import sys
@@ -140,9 +139,9 @@ def discard(stream: TextIO) -> None:
 
 def print_json(answer: object) -> None:
     """Print an answer as exactly one JSON object."""
-    from mmaproof.explain.answers.answer import plain
+    from mmaproof.explain.answers.answer import as_json
 
-    print(json.dumps(plain(answer), indent=2))
+    print(as_json(answer))
 
 
 def assumed_names(designs: Iterable[Design]) -> list[str]:

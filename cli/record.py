@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -306,12 +305,12 @@ class _Made:
     def write(self) -> None:
         """Write the summary, and the vectors of questions if there are any."""
         from mmaproof.designs.files import write_atomically
-        from mmaproof.explain.answers.answer import plain
+        from mmaproof.explain.answers.answer import as_json
         from mmaproof.generators.vectors import write_vectors
 
         if self.probed:
             write_vectors(self.folder / "questions.jsonl", [x.vector(tool_version()) for x in self.probed])
-        write_atomically(self.folder / "summary.json", dumps(plain(self.answer()), indent=2) + "\n")
+        write_atomically(self.folder / "summary.json", as_json(self.answer()) + "\n")
 
     def print(self) -> None:
         """Print a table of the instructions, and who predicted what was returned for disputes."""

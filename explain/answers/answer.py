@@ -6,10 +6,12 @@ only then, so that a command which prints an answer does not wait for it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from fractions import Fraction
+from json.encoder import encode_basestring_ascii
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, TypeVar, cast, dataclass_transform
 
@@ -63,18 +65,36 @@ class Answer:
         return cls(**named)
 
 
-def plain(value: Any) -> Any:
-    """Return an answer, or what stands in one, as JSON data."""
-    if is_dataclass(value) and not isinstance(value, type):
-        held = ((x.name, getattr(value, x.name)) for x in fields(value))
-        return {name: plain(x) for name, x in held if x is not ABSENT}
-    if isinstance(value, Mapping):
-        return {str(name): plain(x) for name, x in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(x) for x in value]
-    if isinstance(value, Enum):
-        return value.value
-    return str(value) if isinstance(value, Fraction | Path) else value
+def plain(answer: Any) -> Any:
+    """Return an answer as JSON data."""
+    return json.loads(as_json(answer))
+
+
+def as_json(answer: Any) -> str:
+    """Return an answer as JSON, indented by two. A list that stands in several places is written once."""
+    lists: dict[tuple[int, str], str] = {}
+
+    def written(value: Any, line: str) -> str:
+        """Return a value; ``line`` begins the line of its closing bracket."""
+        if type(value) is str:
+            return encode_basestring_ascii(value)
+        inner = line + "  "
+        if isinstance(value, list | tuple) and value:
+            place = id(value), line
+            if place not in lists:
+                lists[place] = f"[{inner}{f',{inner}'.join([written(x, inner) for x in value])}{line}]"
+            return lists[place]
+        if isinstance(value, Mapping):
+            held = list(value.items())
+        elif is_dataclass(value):
+            held = [(x.name, y) for x in fields(value) if (y := getattr(value, x.name)) is not ABSENT]
+        else:
+            value = value.value if isinstance(value, Enum) else value
+            return json.dumps(str(value) if isinstance(value, Fraction | Path) else value)
+        texts = [f"{encode_basestring_ascii(str(name))}: {written(x, inner)}" for name, x in held]
+        return f"{{{inner}{f',{inner}'.join(texts)}{line}}}" if texts else "{}"
+
+    return written(answer, "\n")
 
 
 def schema_of(kind: Any, title: str) -> dict[str, Any]:

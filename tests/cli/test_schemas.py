@@ -3,13 +3,16 @@
 import json
 import re
 import shlex
+from fractions import Fraction
+from pathlib import Path
 
 import jsonschema
 import numpy as np
 import pytest
 from support.commands import only_json
 
-from mmaproof.explain.answers.answer import plain, read_as
+from mmaproof.cli.output import Exit
+from mmaproof.explain.answers.answer import ABSENT, Answer, as_json, read_as
 from mmaproof.explain.answers.commands import ANSWERS
 from mmaproof.explain.pages.commands import alternatives, commands
 
@@ -36,6 +39,24 @@ def is_valid(record, schema):
     return jsonschema.Draft202012Validator(schema).is_valid(record)
 
 
+class Inner(Answer):
+    name: str
+    left_out: object = ABSENT
+
+
+class Outer(Answer):
+    values: object
+
+
+def test_an_answer_is_written_as_the_standard_library_indents_it():
+    shared = [Inner(name="two lines\nand é"), Inner(name="", left_out=Fraction(1, 3))]
+    data = [{"name": "two lines\nand é"}, {"name": "", "left_out": "1/3"}]
+    values = {"twice": (shared, [shared]), "none": [[], {}, None], 1: [True, 0, -1.5, float("inf"), Path("a/b")]}
+    expected = {"twice": [data, [data]], "none": [[], {}, None], "1": [True, 0, -1.5, float("inf"), "a/b"]}
+    assert as_json(Outer(values=values)) == json.dumps({"values": expected}, indent=2)
+    assert as_json(Outer(values=Exit.UNKNOWN)) == json.dumps({"values": 3}, indent=2)
+
+
 def test_every_command_that_prints_json_has_an_answer():
     assert {x.words for x in WITH_JSON} == ANSWERS.keys()
 
@@ -57,7 +78,7 @@ def test_the_recorded_answer_is_valid_and_nothing_else_is(command):
 @pytest.mark.parametrize("command", WITH_JSON, ids=ids)
 def test_an_answer_that_is_read_is_what_was_written(command):
     example = command.example["answer"]
-    assert plain(read_as(ANSWERS[command.words], json.dumps(example), "a file")) == example
+    assert json.loads(as_json(read_as(ANSWERS[command.words], json.dumps(example), "a file"))) == example
 
 
 def objects(schema):
