@@ -36,14 +36,14 @@ def test_an_answer_says_what_is_certified(run, tmp_path, monkeypatch, asked, cov
     if covers != ONE_PIECE:  # the whole question, which is asked in parallel with the lemmas, may not be faster
         monkeypatch.setattr(strategies, "AT_ONCE", 0.0)
         monkeypatch.setattr(strategies, "LEMMAS_ALONE", 1e6)
-    page = tmp_path / "answer.html"
-    status, out, _ = run(*asked, *CERTIFIED, "--json", "--html", page)
+    page, certified = tmp_path / "answer.html", (*CERTIFIED, "--store", tmp_path / "store.sqlite")
+    status, out, _ = run(*asked, *certified, "--json", "--html", page)
     record = only_json(out)
     assert status == 0
     assert record["certified_by"]["name"] == "cadical195+lrat"
     assert record["certificate_covers"] == covers
     assert (JOINED in page.read_text()) == (covers == LEMMAS)
-    _, out, _ = run(*asked, *CERTIFIED)
+    _, out, _ = run(*asked, *certified)
     text = " ".join(out.split())
     assert "certified by cadical195+lrat" in text
     assert (JOINED in text) == (covers == LEMMAS)
