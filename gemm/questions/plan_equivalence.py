@@ -192,7 +192,7 @@ class PlanEquivalence(Question):
                 case Operand() | Zero():
                     words[i] = [found.word.data]
                 case _:
-                    raise NotComposedError("operations outside units that are no sums of integers")
+                    raise NotComposedError("operations outside units that do not add integers")
         return words[len(schedule.operations) - 1]
 
     def _whatever_units_return(self, kernel: Kernel) -> None:
