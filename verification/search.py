@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
+from mmaproof.designs.errors import InputError
 from mmaproof.designs.files import digest_of_sources
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
@@ -258,6 +259,30 @@ def small_products(question: Question, smallest: int) -> OperandBatch | None:
         for products in ([part] * question.k, [whole, taken], [whole] * (question.k - 1) + [taken]):
             x, y = zip(*products, *[none] * (question.k - len(products)), strict=True)
             rows.append(Operands(x, y, 0))
+    return OperandBatch.of_rows(question.formats, rows) if rows else None
+
+
+def products_at_half(question: Question, smallest: int) -> OperandBatch | None:
+    """Return rows of one product just above or below half of ``2**smallest``, the least result, beside c = +0 and -0.
+
+    Such a product differs from half of it in its lowest bits alone. A datapath that loses them sees a tie. There are
+    none but for one product of floating-point numbers with a sign.
+    """
+    a, b, c = question.formats
+    if question.k != 1 or question.scale_format is not None or not (a.fraction_bits and a.signed) or a.is_integer:
+        return None
+    rows = []
+    for places in range(1, a.fraction_bits + 1):
+        x = (1 << places) + 1
+        n = b.fraction_bits + x.bit_length()
+        for y in (-((-1 << n) // x), (1 << n) // x):  # x y is next to 2^n
+            for of_a in (a.e_min - a.fraction_bits, a.e_min, 0):
+                of_b = Fraction(2) ** (smallest - 1 - n - of_a)
+                try:
+                    factors = (a.encode(x * Fraction(2) ** of_a),), (b.encode(y * of_b),)
+                except InputError:
+                    continue
+                rows += [Operands(*factors, zero) for zero in (0, 1 << c.sign_position)]
     return OperandBatch.of_rows(question.formats, rows) if rows else None
 
 

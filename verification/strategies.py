@@ -55,6 +55,7 @@ from mmaproof.verification.search import (
     Means,
     SearchResult,
     extreme_operands,
+    products_at_half,
     search,
     small_products,
     store_proof,
@@ -372,19 +373,20 @@ def random_search(case: Case) -> QuestionVerdict | None:
 
 def extremes(case: Case) -> QuestionVerdict | None:
     """Try what random operands do not reach: the ends of the registers of a user netlist, and small products."""
-    batch: OperandBatch | None = None
-    pair = _compared(case.question)
+    batches: list[OperandBatch | None] = []
+    pair, d = _compared(case.question), case.design.d_format
+    smallest = d.e_min - d.fraction_bits
     if netlist_and_model(case.question) is not None:
-        batch = extreme_operands(case.question)
+        batches = [extreme_operands(case.question), products_at_half(case.question, smallest)]
     elif case.means.budget is not None and pair is not None and differ_in_alignment(*pair, case.question.k):
-        d = case.design.d_format
-        batch = small_products(case.question, d.e_min - d.fraction_bits)
-    if batch is None:
-        return None
-    meant, violating = case.question.examine(batch)
-    case.met = case.met or bool(meant.any())
-    witnesses = [batch.row(int(i)) for i in np.flatnonzero(violating)]
-    return case.refuted(witnesses, f"extreme operands ({len(batch)} sets)") if witnesses else None
+        batches = [small_products(case.question, smallest)]
+    for batch in [x for x in batches if x is not None]:
+        meant, violating = case.question.examine(batch)
+        case.met = case.met or bool(meant.any())
+        witnesses = [batch.row(int(i)) for i in np.flatnonzero(violating)]
+        if witnesses:
+            return case.refuted(witnesses, f"extreme operands ({len(batch)} sets)")
+    return None
 
 
 def alignment(case: Case) -> QuestionVerdict | None:

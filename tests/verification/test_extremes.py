@@ -1,12 +1,16 @@
 """Small products tell readings of alignment apart that random operands do not."""
 
+from collections import Counter
+from fractions import Fraction
+
 import pytest
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.smt.trace import evaluate
 from mmaproof.verification.compare import compare
-from mmaproof.verification.search import small_products
+from mmaproof.verification.search import products_at_half, small_products
 
 BF16 = "ampere/mma.m16n8k8.f32.bf16.bf16.f32"
 
@@ -47,3 +51,26 @@ def test_rows_are_of_powers_of_two_beside_no_c(name, expected):
     if rows is not None:
         assert not rows.c.any()
         assert ((rows.a != 0).sum(axis=1) >= 2).all()
+
+
+def test_products_are_next_to_half_of_the_least_result():
+    """A product that is more than half of the least result by its lowest bits alone is rounded up."""
+    design = find_design("cpu/vfmadd231ps")
+    d = design.d_format
+    rows = products_at_half(Equivalence(design, design), d.e_min - d.fraction_bits)
+    assert rows is not None
+    half, results = Fraction(2) ** (d.e_min - d.fraction_bits - 1), Counter()
+    for row in (rows.row(i) for i in range(len(rows))):
+        exact = Fraction(design.a_format.magnitude_of(row.a[0])) * Fraction(design.b_format.magnitude_of(row.b[0]))
+        assert exact != half
+        assert abs(exact / half - 1) < Fraction(1, 1 << design.b_format.fraction_bits)
+        d_value = evaluate(design, row)
+        assert d_value == (exact > half)
+        results[d_value] += 1
+    assert min(results[0], results[1]) > 10
+
+
+@pytest.mark.parametrize("name", ["ampere/mma.m16n8k16.s32.s8.s8.s32", "volta/mma.m8n8k4.f32.f16.f16.f32"])
+def test_there_are_none_of_integers_and_of_sums(name):
+    design = find_design(name)
+    assert products_at_half(Equivalence(design, design), -149) is None
