@@ -144,7 +144,7 @@ def _with_values(arguments: list[str]) -> list[str]:
 
 
 def _status_of(error: Exception, given: list[str]) -> int:
-    """Print one line about ``error`` of the arguments ``given``, and return the exit status that it means."""
+    """Print what ``error`` says of the arguments ``given``, and return the exit status that it means."""
     from mmaproof.designs.errors import DesignError, MmaproofError, TargetUnavailable
     from mmaproof.smt.solving.errors import LimitError, SolverNotInstalledError, StoreError, UnknownSolverError
 
