@@ -162,7 +162,6 @@ def test_a_design_given_twice_is_one_column(run, few):
     [
         ([], "Missing argument"),
         (["volta/x"], "no instruction"),
-        ([TINY, "hopper/f32.f16.f16"], "ambiguous"),
         ([TINY, "--only", "chain"], "unknown property 'chain' (did you mean"),
         ([TINY, "--timeout", "soon"], "time limit"),
         ([TINY, "--memory", "4"], "memory limit"),

@@ -111,7 +111,7 @@ def test_operands_that_alone_are_held_are_in_the_first_line(run, tmp_path):
     ("table", "wrong"),
     [
         ("{ a = 2, c = 2 }", "latency: b: how many registers its paths to d have is not stated"),
-        ("{ a = 2, b = 2, c = 2, d = 2 }", "unknown key"),
+        ("{ a = 2, b = 2, c = 2, d = 2 }", "unknown field"),
         ("{ a = [2, 1, 0], b = 2, c = 2 }", "3 numbers, and it has 2 elements"),
         ("{ a = -1, b = 2, c = 2 }", "an integer from 0 on"),
         ('2\nheld = ["d"]', "d is not an operand"),

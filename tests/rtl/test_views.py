@@ -61,7 +61,7 @@ def test_another_view_is_another_unit(old: str, new: str, tmp_path: Path) -> Non
         (OFFSET, VIEW.replace("number_of", "nowhere"), PORTS, "nowhere"),
         (OFFSET, VIEW.replace("number_of", "unit"), PORTS, "unit has other ports than one input and one output"),
         (OFFSET, VIEW.replace("number_of", "a b"), PORTS, "is not a name of a module"),
-        (OFFSET, VIEW.replace("d =", "e ="), PORTS, "unknown key"),
+        (OFFSET, VIEW.replace("d =", "e ="), PORTS, "unknown field"),
         (REGISTERED, VIEW, PORTS, "has registers or undefined bits"),
     ],
 )
