@@ -61,7 +61,8 @@ class Answer:
 def units_for(product: Product) -> list[Design]:
     """Return units of the catalogue that multiply these formats and whose sums convert to d's: each arithmetic once.
 
-    Those that return d's format come first. Of instructions that differ in K alone the shortest is taken.
+    They hand d on, because a sum may be of any length. Those that return d's format come first. Of instructions that
+    differ in K alone the shortest is taken.
     """
     found: dict[Arithmetic, Design] = {}
     # of equal units one of this machine's kind is named
@@ -72,7 +73,7 @@ def units_for(product: Product) -> list[Design]:
             continue
         if design.d_format.is_integer and design.d_format is not product.d:
             continue
-        if not design.step.multiplies_elements:
+        if not design.step.multiplies_elements or not design.hands_on:
             continue
         arithmetic = Arithmetic.of(design)
         if arithmetic not in found or design.k < found[arithmetic].k:

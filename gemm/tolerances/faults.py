@@ -154,7 +154,7 @@ def _of_units(given: Product) -> Iterator[Fault]:
     seen = {Arithmetic.of(unit)}
     for other in load_catalogue().designs.values():
         same = (other.formats, other.scale_format, other.block) == (unit.formats, unit.scale_format, unit.block)
-        if not same or given.k % other.k or Arithmetic.of(other) in seen:
+        if not same or not other.hands_on or given.k % other.k or Arithmetic.of(other) in seen:
             continue
         try:
             changed = given.on(other)

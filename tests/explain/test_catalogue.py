@@ -48,7 +48,7 @@ def representatives() -> Iterator[tuple[Design, Operands]]:
         if seen.count(design.family) < 2:
             seen.append(design.family)
             for number, distribution in enumerate(DISTRIBUTIONS):
-                k = design.k * (1 + number % 2)
+                k = design.k * (1 + number % 2 * design.hands_on)
                 yield design, draw_operands(distribution, design, 1, k, rng).row(0)
 
 

@@ -91,6 +91,7 @@ FAMILIES = {
     "tensix": "wormhole/mvmul.phase0.m8n16k16.f32.e8m7.e8m7.f32",
     "vfpu": "psp/vdot.m1n1k4.f32.f32.f32.f32",
     "e-fdpa": "cdna1/v_mfma_f32_32x32x2bf16",
+    "hmx": "hexagon/hmx.m32n32k32.f16.f16.f16.e5m15",
 }
 """A design of each family whose printed unit is proved."""
 LONG_FAMILIES = {
@@ -101,6 +102,7 @@ LONG_FAMILIES = {
     "fp8-dot",
     "gaudi2",
     "gst-fdpa",
+    "hmx",
     "interleaved-fma",
     "rounded-pairs",
     "st-fdpa",
