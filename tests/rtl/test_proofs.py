@@ -91,7 +91,7 @@ FAMILIES = {
     "tensix": "wormhole/mvmul.phase0.m8n16k16.f32.e8m7.e8m7.f32",
     "vfpu": "psp/vdot.m1n1k4.f32.f32.f32.f32",
     "e-fdpa": "cdna1/v_mfma_f32_32x32x2bf16",
-    "hmx": "hexagon/hmx.m32n32k32.f16.f16.f16.e5m15",
+    "hmx": "hexagon/hmx.m32n32k32.f16.f16.f16.e5m15@L=2",
 }
 """A design of each family whose printed unit is proved."""
 LONG_FAMILIES = {
@@ -202,7 +202,9 @@ def of_family(family: str) -> pytest.param:
 def test_printed_unit_is_equal_to_its_design(family: str, tmp_path: Path) -> None:
     design = find_design(FAMILIES[family])
     assert main(["export", design.name, "--format", "sv-model", "-o", str(tmp_path)]) == 0
-    (module,) = [x for x in tmp_path.glob("*.sv") if x.stem not in ("testbench", "dpi_testbench", "vectors_pkg")]
+    # what a testbench needs, and the step after the first one where that is another one
+    others = ("testbench", "dpi_testbench", "vectors_pkg", "_next")
+    (module,) = [x for x in tmp_path.glob("*.sv") if not x.stem.endswith(others)]
     file = tmp_path / "UNIT.toml"
     ports = ["a", "b", "c", "d", *(["scale_a", "scale_b"] if design.scale_format is not None else [])]
     lines = [f'sources = ["{module.name}"]', f'top = "{module.stem}"', "[ports]", *(f'{x} = "{x}"' for x in ports)]
