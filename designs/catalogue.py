@@ -235,8 +235,9 @@ def _without_shape(instruction: str) -> str:
 CATALOGUE_VARIABLE = "MMAPROOF_CATALOGUE"
 """The environment variable that names the user's own catalogue files, separated as in PATH."""
 
-FILES = tuple(
-    "shared nvidia amd x86 arm riscv gaudi paper vortex tenstorrent psp sparse hexagon ascend".split()  # noqa: SIM905
+FILES = (
+    *("shared", "nvidia", "amd", "x86", "arm", "riscv", "gaudi"),
+    *("paper", "vortex", "tenstorrent", "psp", "sparse", "hexagon", "ascend"),
 )
 """The project's own catalogue files, ``designs/data/catalogue/NAME.toml``, in the order in which designs are listed."""
 
@@ -382,18 +383,6 @@ class _Table(Fields):
                 except DesignError as error:
                     raise self.wrong(name, str(error)) from error
         return found
-
-    def formats(self, name: str) -> list[Format]:
-        """Return the formats that a field lists, or the one that it names. Raises CatalogueError if there are none."""
-        if not isinstance(self.held[name], list):
-            return [self.format(name)]
-        names = self.texts(name)
-        if not names:
-            raise self.wrong(name, "no format is given: one at least")
-        try:
-            return [find_format(x) for x in names]
-        except InputError as problem:
-            raise self.wrong(name, str(problem)) from problem
 
     def designs(self, architectures: dict[str, Architecture], families: dict[str, _Family]) -> Iterator[Design]:
         """Yield the designs of a [[unit]] table, one for each instruction and combination of formats."""

@@ -299,13 +299,22 @@ class Fields:
             raise self.expected(name, "true or false")
         return held
 
-    def format(self, name: str) -> Format:
-        """Return the format that a field names."""
-        text = self.text(name)
+    def formats(self, name: str) -> list[Format]:
+        """Return the formats that a field lists, at least one, or the one that it names."""
+        names = self.texts(name) if isinstance(self.held.get(name), list) else (self.text(name),)
+        if not names:
+            raise self.wrong(name, "no format is given: one at least")
         try:
-            return find_format(text)
+            return [find_format(x) for x in names]
         except InputError as problem:
             raise self.wrong(name, str(problem)) from problem
+
+    def format(self, name: str) -> Format:
+        """Return the one format that a field has."""
+        found = self.formats(name)
+        if len(found) > 1:
+            raise self.wrong(name, f"{len(found)} formats are given: exactly one is needed")
+        return found[0]
 
 
 def shown(held: object) -> str:

@@ -236,6 +236,20 @@ def test_a_bad_row_names_file_row_and_field(tmp_path, old, new, field):
 
 
 @pytest.mark.parametrize(
+    ("d", "problem"), [("fp32", ""), ('["fp32"]', ""), ('["fp32", "fp16"]', "2 formats are given")]
+)
+def test_d_has_one_format_listed_or_not(tmp_path, d, problem):
+    path = tmp_path / "one.toml"
+    assert 'd = "fp32"' in GOOD
+    path.write_text(GOOD.replace('d = "fp32"', f"d = {d}" if d.startswith("[") else f'd = "{d}"'))
+    if problem:
+        with pytest.raises(CatalogueError, match=rf"unit 1: d: {problem}"):
+            read_catalogue(path)
+    else:
+        assert {x.d_format.name for x in read_catalogue(path).designs.values()} == {"fp32"}
+
+
+@pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
         ("alignment =", "alignmnt =", r"families\.f: alignmnt: unknown field .*did you mean alignment"),
