@@ -245,8 +245,10 @@ class Comparison(QuestionVerdict):
 
     def about(self, question: Equivalence) -> Comparison:
         """Return the same verdict on a question about the same two arithmetics, in either order."""
-        first, other = (Arithmetic.of(x.designs[0]) for x in (self.question, question))
-        results = self.results if self.results is None or first == other else self.results[::-1]
+        first, other = (x.designs[0] for x in (self.question, question))
+        results = self.results
+        if results is not None and first is not other and Arithmetic.of(first) != Arithmetic.of(other):
+            results = results[::-1]
         # another question has another formula, and the theorem is of this one
         proof = self.proof if self.theorem is None else Recalled()
         return replace(self, question=question, results=results, proof=proof)

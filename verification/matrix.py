@@ -135,19 +135,39 @@ def compare_all(
     evaluated the witness. With ``replays`` it is evaluated in this process too, as is right where other machines
     answer. Closing the iterator ends what still runs.
     """
-    asked: dict[tuple[frozenset[Arithmetic], int], list[Equivalence]] = {}
-    same: dict[tuple[frozenset[Arithmetic], int], list[Equivalence]] = {}
+    asked: dict[tuple[frozenset[int], int], list[Equivalence]] = {}
+    same: dict[tuple[frozenset[int], int], list[Equivalence]] = {}
+    numbered = _Arithmetics()
     for first, second in pairs_of(designs):
         question = Equivalence(first, second)
-        arithmetics = frozenset(map(Arithmetic.of, question.designs))
-        of = same if same_arithmetic(*question.designs, question.k) else asked
+        arithmetics = frozenset(map(numbered.number, question.designs))
+        is_same = len(arithmetics) == 1 and same_arithmetic(*question.designs, question.k)
+        of = same if is_same else asked
         of.setdefault((arithmetics, question.k), []).append(question)
     sharing = [*asked.values(), *same.values()]
     tasks = [Task(*questions[0].designs, solving, limits, seed, running_version()) for questions in sharing]
     for number, result in finished(compared, tasks, pool, at_once):
-        answer = _believed(sharing[number][0], result, replays=replays)
+        first = sharing[number][0]
+        answer = _believed(first, result, replays=replays).about(first)
         for question in sharing[number]:
             yield PairVerdict(answer.about(question), None if answer.origin == BY_IDENTITY else number)
+
+
+class _Arithmetics:
+    """The arithmetics of designs, numbered: of some thousand designs each is in many pairs, and compared once."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Arithmetic, int] = {}
+        self._known: dict[int, tuple[Design, int]] = {}
+
+    def number(self, design: Design) -> int:
+        """Return the number of the arithmetic of a design."""
+        known = self._known.get(id(design))
+        if known is None:
+            number = self._numbers.setdefault(Arithmetic.of(design), len(self._numbers))
+            # the design is held, so that no other one gets its id
+            known = self._known[id(design)] = design, number
+        return known[1]
 
 
 def _believed(question: Equivalence, result: Comparison | str, *, replays: bool) -> Comparison:

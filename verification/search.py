@@ -42,13 +42,15 @@ from mmaproof.smt.solving.portfolio import racers
 from mmaproof.smt.solving.query import from_hexadecimal, to_hexadecimal
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.store import KeptProof, Store
-from mmaproof.smt.solving.verdict import Status
+from mmaproof.smt.solving.verdict import SolverIdentity, Status
 from mmaproof.verification.distributions import DISTRIBUTIONS, assemble, draw
 
 FIRST_ROWS, LARGEST_ROWS, LARGEST_PRODUCTS = 64, 8192, 1 << 22
 """A batch grows from FIRST_ROWS to LARGEST_ROWS rows, or to LARGEST_PRODUCTS products."""
 WITNESSES = 8
 """The most witnesses of a batch that are returned. A person is shown the one that simplifies best."""
+NO_SOLVER = SolverIdentity("a kernel", "without a solver")
+"""Who proved a question of the store that no solver was asked about."""
 SIMPLIFYING = 5.0
 """Seconds for which a witness is simplified at most. A long one is as simple then as a person needs it."""
 
@@ -331,21 +333,25 @@ def stored_proof(solving: Solving, question: Question) -> KeptProof | None:
     """Return the proof of ``question`` in the store; None if there is none that counts."""
     if solving.store is None or solving.certify is not None or (key := question.own_key) is None:
         return None
-    solvers = racers(solving.solver, solving.jobs)
+    solvers = *racers(solving.solver, solving.jobs), NO_SOLVER
     kept = Store(solving.store).proofs(key, digest_of_sources(*SOURCES))
     return next((x for solver in solvers for x in kept if x.solver == solver), None)
 
 
 def store_proof(store: Path | None, found: QuestionVerdict) -> None:
-    """Keep that a question is proved, if one solver answered all of its queries. Other verdicts are not kept."""
-    if store is None or found.status is not Status.PROVED or found.solver is None or found.stored is not None:
+    """Keep that a question is proved, if one solver answered all of its queries, or a kernel needed none.
+
+    Other verdicts are not kept.
+    """
+    if store is None or found.status is not Status.PROVED or found.stored is not None:
         return
+    solver = NO_SOLVER if found.solver is None and found.theorem is not None else found.solver
     # lemmas that are not all proved are not part of the proof
     lemmas = found.lemmas if all(x.status is Status.PROVED for x in found.lemmas) else ()
     key = found.question.own_key
-    if key is None or any(x.solver != found.solver for x in lemmas):
+    if solver is None or key is None or any(x.solver != found.solver for x in lemmas):
         return
-    kept = KeptProof(found.solver, tuple((x.name, x.stage) for x in lemmas), found.seconds)
+    kept = KeptProof(solver, tuple((x.name, x.stage) for x in lemmas), found.seconds)
     Store(store).keep_proof(key, digest_of_sources(*SOURCES), kept)
 
 

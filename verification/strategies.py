@@ -51,6 +51,7 @@ from mmaproof.smt.solving.verdict import (
 )
 from mmaproof.verification.distributions import kept_bits
 from mmaproof.verification.search import (
+    NO_SOLVER,
     Budget,
     Means,
     SearchResult,
@@ -296,6 +297,9 @@ def identical_arithmetic(case: Case) -> QuestionVerdict | None:
     question = case.question
     if not question.is_same_computation():
         return None
+    kept = None if question.where else proof_store(case)
+    if kept is not None and kept.solver is None:
+        return replace(kept, origin=BY_IDENTITY)
     from mmaproof.gemm.questions.plan_equivalence import PlanEquivalence  # noqa: PLC0415  (a search needs none of it)
 
     theorem: Theorem | None = None
@@ -328,7 +332,7 @@ def proof_store(case: Case) -> QuestionVerdict | None:
     found = stored_proof(case.means.solving, case.question)
     if found is None:
         return None
-    seconds, solver = case.seconds, found.solver
+    seconds, solver = case.seconds, None if found.solver == NO_SOLVER else found.solver
     lemmas = [LemmaVerdict(Status.PROVED, 0.0, solver=solver, name=name, stage=stage) for name, stage in found.lemmas]
     count = f", {len(lemmas)} lemmas" if lemmas else ""
     return QuestionVerdict(
@@ -337,7 +341,7 @@ def proof_store(case: Case) -> QuestionVerdict | None:
         solver=solver,
         stored=found.seconds,
         question=case.question,
-        origin=f"{solver} (stored; {found.seconds:.2f} s then){count}",
+        origin=f"{found.solver} (stored; {found.seconds:.2f} s then){count}",
         lemmas=tuple(lemmas),
         proof=Recalled(),
     )

@@ -15,7 +15,9 @@ import functools
 import hashlib
 import json
 import logging
+import os
 import sqlite3
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -167,19 +169,22 @@ class Store:
 
     @contextlib.contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
-        """Connect for one operation. A connection must not be shared among threads or survive a fork."""
+        """Lend the connection of this thread for one operation. It is closed where that fails."""
+        held = _OPEN.files.pop(self.path, None)
         try:
-            with contextlib.closing(
-                sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
-            ) as connection:
-                self._prepare(connection)
-                yield connection
+            if held is not None and not held.is_of(self.path):
+                held = None  # it is closed before the next one is opened
+            held = held or _Connection(self.path)
+            if _kind(held.connection) != (_APPLICATION, SCHEMA):
+                self._prepare(held.connection)
+            held.file = held.file or _file(self.path)
+            yield held.connection
         except (sqlite3.Error, OSError) as problem:
             raise self._unusable(f"cannot be used: {problem}") from None
+        _OPEN.files[self.path] = held
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         """Make the tables if the file is empty. Raise ``StoreError`` if it holds something else."""
-        connection.execute("PRAGMA synchronous = NORMAL")
         if _is_empty(connection):
             connection.execute("BEGIN IMMEDIATE")
             # another process may have made them in between
@@ -193,7 +198,7 @@ class Store:
         if _pragma(connection, "application_id") == _APPLICATION:
             for version, statement in _NEWER.items():
                 _bring_up_to_date(connection, version, statement)
-        application, version = (_pragma(connection, x) for x in ("application_id", "user_version"))
+        application, version = _kind(connection)
         if application != _APPLICATION:
             raise self._unusable("is a database of something else")
         if version != SCHEMA:
@@ -210,9 +215,51 @@ class Store:
             _warn_once(self.path, str(problem))
 
 
+class _Connection:
+    """A connection to a file, for one thread of one process. To open one takes a hundred times as long as to ask."""
+
+    def __init__(self, path: Path) -> None:
+        self.process = os.getpid()
+        self.file: tuple[int, int] | None = None
+        self.connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        self.connection.execute("PRAGMA synchronous = NORMAL")
+
+    def is_of(self, path: Path) -> bool:
+        """Return whether this process opened it, and the path still names its file."""
+        try:
+            return (self.process, self.file) == (os.getpid(), _file(path))
+        except OSError:
+            return False
+
+    def __del__(self) -> None:
+        # of a forked process it is the connection of another one
+        if "connection" in vars(self) and self.process == os.getpid():
+            self.connection.close()
+
+
+class _Open(threading.local):
+    """The connections of a thread, by the path of the file."""
+
+    def __init__(self) -> None:
+        self.files: dict[Path, _Connection] = {}
+
+
+_OPEN: Final = _Open()
+
+
+def _file(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_dev, found.st_ino
+
+
 @functools.cache
 def _warn_once(path: Path, problem: str) -> None:
     logging.getLogger("mmaproof").warning("note: %s", problem)
+
+
+def _kind(connection: sqlite3.Connection) -> tuple[int, int]:
+    """Return of what application a database is, and the version of its tables."""
+    return _pragma(connection, "application_id"), _pragma(connection, "user_version")
 
 
 def _is_empty(connection: sqlite3.Connection) -> bool:

@@ -11,7 +11,7 @@ from support.deciding import proof_if
 from mmaproof.designs.catalogue import find_design
 from mmaproof.properties import equivalence
 from mmaproof.properties.equivalence import Equivalence
-from mmaproof.properties.property import Joined, LemmaVerdict, QuestionVerdict
+from mmaproof.properties.property import Joined, LemmaVerdict, QuestionVerdict, Recalled
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Certify, Solving
 from mmaproof.smt.solving.store import Store
@@ -133,6 +133,20 @@ def test_a_proof_is_found_again_before_a_search(path, monkeypatch):
     assert (again.solver, again.stored) == (first.solver, first.seconds)
     assert [(x.name, x.stage) for x in again.lemmas] == [(x.name, x.stage) for x in first.lemmas]
     assert again.origin == f"{first.solver} (stored; {first.seconds:.2f} s then), {len(first.lemmas)} lemmas"
+
+
+def test_that_two_units_are_one_computation_is_proved_once(path, monkeypatch):
+    same = VOLTA, replace(VOLTA, architecture="another")
+    first = compare(*same, solver=Solving(store=path))
+    assert (first.origin, first.solver, first.theorem is None) == (strategies.BY_IDENTITY, None, False)
+    monkeypatch.setattr(strategies.Case, "joined", None)
+    again = compare(*same, solver=Solving(store=path))
+    assert (again.origin, again.solver, again.proof) == (strategies.BY_IDENTITY, None, Recalled())
+    assert (again.status, again.stored) == (Status.PROVED, first.seconds)
+    monkeypatch.undo()
+    # what must be certified has its theorem
+    certified = compare(*same, solver=Solving(certify=Certify.SOLVER, store=path))
+    assert certified.theorem is not None
 
 
 @pytest.mark.few(1)

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 import signal
 import sqlite3
 import subprocess
@@ -275,6 +276,24 @@ def test_a_writer_that_is_killed_loses_only_what_it_was_writing(manager, path, a
         assert versions >= set(map(str, done))
         assert all(Store(path).witness(f"{who} {n}") == ("{}", "made up") for n in done)
     assert execute(path, "PRAGMA integrity_check") == [("ok",)]
+
+
+def test_a_store_that_was_removed_is_made_anew(path):
+    Store(path).keep_witness("a question", "{}", "made up")
+    path.unlink()
+    assert Store(path).witness("a question") is None
+    Store(path).keep_witness("another", "{}", "made up")
+    assert execute(path, "SELECT COUNT(*) FROM witnesses") == [(1,)]
+
+
+def test_a_forked_process_opens_a_connection_of_its_own(path):
+    Store(path).keep_witness("a question", "{}", "made up")
+    child = os.fork()
+    if not child:
+        Store(path).keep_witness("of the child", "{}", "made up")
+        os._exit(0 if not store_module._OPEN.files[path].process - os.getpid() else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert Store(path).witness("of the child") is not None
 
 
 def test_contents_and_clearing(manager, path, easy, never):
