@@ -147,10 +147,10 @@ def compare_all(
     sharing = [*asked.values(), *same.values()]
     tasks = [Task(*questions[0].designs, solving, limits, seed, running_version()) for questions in sharing]
     for number, result in finished(compared, tasks, pool, at_once):
-        first = sharing[number][0]
-        answer = _believed(first, result, replays=replays).about(first)
-        for question in sharing[number]:
-            yield PairVerdict(answer.about(question), None if answer.origin == BY_IDENTITY else number)
+        question = sharing[number][0]
+        answer = _believed(question, result, replays=replays).about(question)
+        for other in sharing[number]:
+            yield PairVerdict(answer.about(other), None if answer.origin == BY_IDENTITY else number)
 
 
 class _Arithmetics:
