@@ -12,6 +12,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from mmaproof.designs.circuit import Bit, Bits
 from mmaproof.designs.errors import InputError, TargetUnavailable
 from mmaproof.designs.formats import Format
@@ -175,26 +177,22 @@ def _scattered(value: int, bits: Bits) -> int:
 
 def rows_text(layout: Layout, batch: OperandBatch) -> str:
     """Return the rows of a batch in hexadecimal, one in a line."""
-    columns: list[tuple[Sequence[Bits], list[list[int]]]] = []
+    digits = (layout.row_bits + 3) // 4
+    octets = (digits + 1) // 2
+    constants = np.frombuffer(layout.constants.to_bytes(octets, "little"), dtype=np.uint8)
+    held = np.tile(np.unpackbits(constants, bitorder="little"), (len(batch), 1))
     for name, width, elements in layout.operands:
         # the unit may have no ports for the ignored bits of a format, which are its lowest
-        values = (getattr(batch, name).reshape(len(batch), -1) >> (width - len(elements[0]))).tolist()
+        values = getattr(batch, name).reshape(len(batch), -1).astype(np.uint64) >> np.uint64(width - len(elements[0]))
         if name == "c" and layout.less:
-            values = [[(x - layout.less) % (1 << width) for x in row] for row in values]
-        columns.append((elements, values))
-    digits = (layout.row_bits + 3) // 4
-    lines = []
-    for i in range(len(batch)):
-        row = layout.constants
-        for elements, values in columns:
-            for bits, value in zip(elements, values[i], strict=True):
-                row |= value << int(bits[0]) if _is_run(bits) else _scattered(value, bits)
-        lines.append(f"{row:0{digits}x}")
-    return "\n".join(lines) + "\n"
-
-
-def _is_run(bits: Bits) -> bool:
-    return all(bits[i] == int(bits[0]) + i for i in range(len(bits)))
+            values = values - np.uint64(layout.less % (1 << 64)) & np.uint64((1 << width) - 1)
+        for bits, column in zip(elements, values.T, strict=True):
+            places = np.array([int(bit) for bit in bits])
+            held[:, places] |= (column[:, np.newaxis] >> np.arange(len(bits), dtype=np.uint64) & np.uint64(1)).astype(
+                np.uint8
+            )
+    text = np.packbits(held[:, ::-1], axis=1).tobytes().hex()
+    return "".join(f"{text[end - digits : end]}\n" for end in range(2 * octets, len(text) + 1, 2 * octets))
 
 
 @dataclass(frozen=True, slots=True)
