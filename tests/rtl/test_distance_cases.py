@@ -63,14 +63,14 @@ def examine(seeds: Sequence[int], monkeypatch: pytest.MonkeyPatch) -> Counter[st
 
 @pytest.mark.middle
 def test_small_netlists_are_decided_as_all_operands_decide(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = examine(range(20), monkeypatch)
+    found = examine(range(28), monkeypatch)
     assert found["designs"] > 3
     assert found["rewritten, proved"] == found["designs"]
 
 
 @pytest.mark.slow
 def test_more_small_netlists_are_decided_as_all_operands_decide(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = examine(range(20, 400), monkeypatch)
+    found = examine(range(28, 400), monkeypatch)
     assert found["rewritten, proved"] == found["designs"] > found["changed, proved"]
 
 
