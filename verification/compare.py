@@ -95,10 +95,15 @@ class Readings:
     def told_apart_by(self, witness: Operands) -> bool:
         """Return whether every pair returns different results for one witness."""
         bits = self.question.designs[0].d_format.bits
-        results = {(result_of(x, witness), result_of(y, witness)) for x, y in self.pairs}
-        return not any(
-            self.question.are_equal(_INTEGERS, *(_INTEGERS.unsigned(d, bits) for d in x)).data for x in results
-        )
+        apart: set[tuple[int, int]] = set()
+        for x, y in self.pairs:  # the first that are equal decide
+            d, e = result_of(x, witness), result_of(y, witness)
+            if (d, e) not in apart:
+                words = (_INTEGERS.unsigned(z, bits) for z in (d, e))
+                if self.question.are_equal(_INTEGERS, *words).data:
+                    return False
+                apart.add((d, e))
+        return True
 
 
 class _Preferred(Equivalence):
