@@ -4,7 +4,7 @@ A row is a word of all inputs of the top module. Every row has a clock cycle of 
 after as many rising edges as the latency says. A unit of several passes gets as many edges for each row, and a reset
 before them if it has one. A register that is an operand is forced to its value, under all of its names, while a row is
 run; one that is d, too, is released before the last edge and read after it. A unit with a handshake gets bubbles and
-back-pressure where its results are compared. Modules of views are run beside the unit.
+back-pressure where its results are compared. Modules of views are instantiated, too.
 """
 
 from __future__ import annotations
