@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from mmaproof.designs.design import Design
 
-HOLD, CLEAR, FIRST, DRAIN = "hold", "clear", "clear with enable", "drain"
+HOLD, CLEAR, FIRST, DRAIN, VIEW = "hold", "clear", "clear with enable", "drain", "view"
 """Keys of claims: it keeps its value; it becomes the value of the start; the same while it is enabled, too; it is read
-elsewhere."""
+elsewhere; its words are those of their number."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -285,8 +285,10 @@ def check_handshake(
     result: Bits,
     latency: int,
     clock: Bit,
-) -> int:
-    """Return how many states the control of a pipeline has; in all of them its results are right.
+) -> tuple[int, int]:
+    """Return how many states the control of a pipeline has, in all of which its results are right.
+
+    With it comes the largest number of transfers whose results were not taken yet.
 
     ``held`` are operands that keep their values. ``latency`` is that of the pipeline where nothing stalls. Raises
     InputError, with the inputs that lead there, where a result is lost, comes twice, out of order or as another
@@ -316,7 +318,7 @@ def check_handshake(
     for state in after:
         _check_progress(state, after, lambda x: x.gives or not x.after.in_flight, ("0", "1"), path, "gives no result")
         _check_progress(state, after, lambda x: x.takes, ("1", "1"), path, "takes no operands")
-    return len(after)
+    return len(after), max(x.in_flight for x in after)
 
 
 def _steady(machine: _Machine, start: _State, latency: int) -> Values:

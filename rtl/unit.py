@@ -18,7 +18,7 @@ from mmaproof.designs.formats import Format, find_format
 from mmaproof.designs.parameters import Chain
 from mmaproof.designs.signature import Signature
 from mmaproof.designs.steps import NetlistStep
-from mmaproof.designs.transitions import CLEAR, DRAIN, FIRST, HOLD, Transition
+from mmaproof.designs.transitions import CLEAR, DRAIN, FIRST, HOLD, VIEW, Transition
 from mmaproof.rtl.elaboration import FACTS_ABOUT_X, MEMORY_BYTES, SECONDS, elaborate
 from mmaproof.rtl.handshake import Ports, check_handshake
 from mmaproof.rtl.netlist import MOST_CELLS, Module, Port, read_module, with_constants
@@ -80,6 +80,12 @@ class RtlUnit:
     """the registers on the longest path from an operand of a pipeline to d"""
     not_direct: str | None = None
     """why its enable, clear and load do not act in their own clock cycle alone; None if they do"""
+    views: Mapping[str, View] = field(default_factory=dict)
+    """the views of operands and of d"""
+    shows_words: bool = False
+    """whether d of the design is 1 where the words of d are those of their number"""
+    most_in_flight: int = 0
+    """the operand sets of a pipeline with a handshake that were taken, and whose results were not yet, at most"""
 
     def __repr__(self) -> str:
         return f"<{self.design.name}: module {self.report.top}, {self.report.cells} cells>"
@@ -129,8 +135,10 @@ def read_unit(
     reading = _Reading(file, signature_of_unit, module, most_cells, read_views(file))
     found = reading.variant(STEP)
     circuit, said, covers = found.circuit, list(found.said), found.covers
+    most_in_flight = 0
     if file.handshake is not None:
-        said.append(f"stalls do not matter: proved in all {reading.states_of_control()} states of the control")
+        states, most_in_flight = reading.states_of_control()
+        said.append(f"stalls do not matter: proved in all {states} states of the control")
         found = replace(found, held=tuple(x for x in found.held if x != SETTLED))  # it begins with the reset
         covers = f"{covers.removesuffix(' in every cycle')} in every transfer, with any bubbles and back-pressure"
     said += [
@@ -156,7 +164,18 @@ def read_unit(
     )
     claims = reading.transitions() if file.accumulates else ()
     direct = reading.why_not_direct if file.accumulates else None
-    return RtlUnit(file, design, report, module.ports, module.registers, claims, found.longest, direct)
+    return RtlUnit(
+        file,
+        design,
+        report,
+        module.ports,
+        module.registers,
+        claims,
+        found.longest,
+        direct,
+        reading.views,
+        most_in_flight=most_in_flight,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,8 +303,11 @@ class _Reading:
             raise InputError(f"{where}: {expression} has {len(bits)} bits, and one is expected")
         return bits
 
-    def states_of_control(self) -> int:
-        """Return in how many states of its control the results of a pipeline are right. Raises as check_handshake."""
+    def states_of_control(self) -> tuple[int, int]:
+        """Return in how many states of its control the results of a pipeline are right, and the most in flight.
+
+        Raises as check_handshake.
+        """
         file, given = self.file, self.file.handshake
         where = f"{file.path}: [handshake]"
         if given is None or file.clock is None or not isinstance(file.clock.latency, int) or file.accumulates:
@@ -309,14 +331,17 @@ class _Reading:
             bit(given.reset, inputs),
             "0" if constant_of(file.tied[given.reset], 1, where) else "1",
         )
-        named, _, stored = _inputs(
-            file, self.signature, module, inputs | present_values(module), False, module.new_nets()
-        )
+        sources = inputs | present_values(module)
+        named, _, stored = _inputs(file, self.raw, module, sources, False, module.new_nets())
+        if file.adds_c and "c" not in file.view:
+            named |= {f"c{i}": bits for i, (_, bits) in enumerate(_terms(file, "c", self.signature.c, sources)) if i}
         stays = [x for x in file.ports if x in file.clock.held or any(REG in text for text in _texts(file, x))]
         held = {n: bits for x in stays for n, bits in _of(named, x).items()}
         moving = {n: bits for n, bits in named.items() if n not in held}
         module, _ = cut(module, {x for x in stored if isinstance(x, int)})
-        result = _elements(file, "d", self.signature.d, outputs, 1)[0]
+        words = [bits for _, bits in _terms(file, "d", self.signature.d, outputs)] if "d" not in file.view else []
+        words = words or [_joined(file, "d", outputs, self.raw.d.bits)]
+        result = tuple(bit for bits in words for bit in bits)
         clock = bits_of(file.clock.port, inputs, where)[0]
         return check_handshake(module, str(file.path), ports, moving, held, result, file.clock.latency, clock)
 
@@ -399,7 +424,7 @@ class _Reading:
                 found.append(self._claim(f"load {int(enabled)}", text, values, lambda inputs: inputs["c"]))
         if self.views and self.why_not_direct is None:
             text = f"{name} becomes what {self.file.view['c']} makes of its number"
-            found.append(self._claim("view", text, {}, lambda _: self._one, is_canonical=True))
+            found.append(self._claim(VIEW, text, {}, lambda _: self._one, is_canonical=True))
         if control.drain_to is not None:
             drains = {"drain": True} if control.drain is not None else {}
             text = f"{control.drain_to.replace(NEXT, '')} becomes what {name} holds"

@@ -6,16 +6,20 @@ number. ``[view] c = "MODULE"`` makes of a number the words that stand for it. E
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Any
 
 from mmaproof.designs.circuit import Bit, Bits, Cell
 from mmaproof.designs.errors import InputError
 from mmaproof.rtl.elaboration import elaborate
-from mmaproof.rtl.netlist import Module, read_module
+from mmaproof.rtl.netlist import Module, drivers_of, in_order, read_module
 from mmaproof.rtl.registers import registers_of
 from mmaproof.rtl.unit_file import UnitFile
+from mmaproof.smt.algebra.integers import IntegerAlgebra
+from mmaproof.smt.semantics.cells import cell_outputs
+from mmaproof.smt.semantics.wires import Wires, constant
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +29,29 @@ class View:
     module: Module
     given: Bits
     result: Bits
+
+    @property
+    def ports(self) -> tuple[str, str]:
+        """The names of its input and of its output."""
+        named = {x.direction: x.name for x in self.module.ports.values()}
+        return named["input"], named["output"]
+
+    def of_values(self, values: Sequence[int]) -> list[int]:
+        """Return the result for each of some patterns of its input."""
+        known: dict[int, int] = {}
+        for value in values:
+            if value not in known:
+                known[value] = self._of(value)
+        return [known[value] for value in values]
+
+    def _of(self, value: int) -> int:
+        wires: Wires[Any, Any] = Wires(IntegerAlgebra())
+        wires.connect(self.given, constant(value, len(self.given)))
+        for number in in_order(self.module, drivers_of(self.module), {}):
+            cell = self.module.cells[number]
+            for port, places in cell_outputs(wires, cell).items():
+                wires.connect(cell.outputs[port], places)
+        return int(wires.word(wires.places(self.result)).data)
 
 
 def read_views(file: UnitFile) -> dict[str, View]:

@@ -176,18 +176,26 @@ class WrittenOptions:
             except TargetUnavailable as problem:
                 complain(f"note: {self.vcd} is not written: {problem}")
 
-    def write_bench(self, unit: RtlUnit, meant: Design, witness: Vector | None, seed: int) -> None:
-        """Write the bench, if it is wanted: of a suite, else of the witness, else of random operands."""
+    def write_bench(
+        self,
+        unit: RtlUnit,
+        model: Design,
+        witness: Vector | None,
+        free: Mapping[str, int],
+        control: Mapping[str, bool] | None,
+        seed: int,
+    ) -> None:
+        """Write the bench, if it is wanted: of the witness, else of a suite or of random operands."""
         if self.bench is None:
             return
-        from mmaproof.designs.errors import InputError
+        from mmaproof.designs.errors import InputError, TargetUnavailable
         from mmaproof.generators.formats.selection import Selection, select
         from mmaproof.generators.formats.unit_bench import write_unit_bench
         from mmaproof.rtl.meant import in_one_pass
         from mmaproof.smt.trace import evaluate
 
-        model = in_one_pass(unit.design, meant)
-        if self.suite is None and witness is not None:
+        model = in_one_pass(unit.design, model)
+        if witness is not None:
             expected = {model.name: evaluate(model, witness.operands)}
             selection = Selection((replace(witness, outputs=expected),), "the witness", {}, tool_version())
         else:
@@ -200,8 +208,9 @@ class WrittenOptions:
             vectors = [replace(x, outputs={model.name: evaluate(model, x.operands)}) for x in vectors]
             selection = replace(selection, vectors=tuple(vectors))
         try:
-            write_unit_bench(unit, selection, self.bench)
-        except InputError as problem:
+            of_rows: dict[str, Any] = {"free": free, "control": control, "seed": seed if witness is None else None}
+            write_unit_bench(unit, selection, self.bench, **of_rows)
+        except (InputError, TargetUnavailable) as problem:
             complain(f"note: {self.bench} is not written: {problem}")
 
 
@@ -292,22 +301,28 @@ def _asked(
 
 def _unit_of(unit: RtlUnit, claim: Transition) -> RtlUnit:
     """Return the unit of a claim: where that is read elsewhere, with d and its registers there."""
+    from mmaproof.designs.transitions import VIEW
+
     if claim.read is None:
-        return replace(unit, design=claim.unit)
-    file = replace(unit.file, ports={**unit.file.ports, "d": claim.read})
+        return replace(unit, design=claim.unit, shows_words=claim.key == VIEW)
+    views = {x: name for x, name in unit.file.view.items() if x != "d"}
+    file = replace(unit.file, ports={**unit.file.ports, "d": claim.read}, view=views)
     return replace(unit, design=claim.unit, file=file, longest=claim.longest)
 
 
 def _write(written: WrittenOptions, proof: Proof, seed: int) -> None:
     """Write the files in which a witness is looked at."""
-    done = proof.answer
-    written.write_bench(proof.unit, proof.meant, None if done.witness is None else witness_vector(done), seed)
-    for unit, answer, control in _asked(proof.unit, done, proof.answered):
-        if answer.witness is not None:
-            model = answer.question.designs[1]
-            written.write_waves(unit, model, answer.witness, _values_of_unknown(unit, answer), control)
-            return
-    written.write_waves(proof.unit, proof.meant, None, {}, None)
+    shown = [x for x in _asked(proof.unit, proof.answer, proof.answered) if x[1].witness is not None]
+    if not shown or written.suite is not None:
+        written.write_bench(proof.unit, proof.meant, None, {}, None, seed)
+    if not shown:
+        written.write_waves(proof.unit, proof.meant, None, {}, None)
+        return
+    unit, answer, control = shown[0]
+    model, free = answer.question.designs[1], _values_of_unknown(unit, answer)
+    written.write_waves(unit, model, answer.witness, free, control)
+    if written.suite is None:
+        written.write_bench(unit, model, witness_vector(answer), free, control, seed)
 
 
 def _on_sources(unit: RtlUnit, answer: Comparison, control: Mapping[str, bool] | None = None) -> SourceRun | None:

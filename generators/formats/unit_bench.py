@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,12 +23,14 @@ from mmaproof.hardware_replay.rtl_bench import (
     ROWS_FILE,
     Layout,
     bench_text,
+    handshaking,
     layout_of,
     rows_text,
     unpacked_array,
 )
 from mmaproof.rtl import RtlUnit
 from mmaproof.rtl.elaboration import MEMORY_BYTES, SECONDS
+from mmaproof.rtl.slices import bits_of
 from mmaproof.rtl.tools import Limits
 from mmaproof.rtl.vhdl import as_verilog
 
@@ -46,7 +48,7 @@ verilator:
 
 SIM ?= icarus
 TOPLEVEL_LANG = verilog
-VERILOG_SOURCES = $(SOURCES)
+VERILOG_SOURCES = {beside}$(SOURCES)
 COMPILE_ARGS = -g2012 $(FLAGS) {parameters}
 COCOTB_TOPLEVEL = {top}
 COCOTB_TEST_MODULES = test_unit
@@ -61,6 +63,7 @@ cocotb: sim
 _COCOTB = '''\
 """{about}"""
 
+import random
 import re
 
 import cocotb
@@ -73,7 +76,12 @@ CYCLES_FROM_RESET = {reset!r}  # the reset and its active value, of a unit of se
 ARRAYS = {arrays!r}  # unpacked ports: how many elements, and whether the leftmost has the largest index
 PORTS = {ports!r}  # where each input is in a row: lowest bit and width
 STORED = {stored!r}  # the same of registers
-RESULT = {result!r}  # bits of d, the highest first: (output, bit), or a constant
+WORDS = {words!r}  # bits of the words of which d is the sum, the highest first: (output, bit), or a constant
+UNIT = {unit!r}  # the unit in the top module; empty if it is the top module
+RESET = {reset_first!r}  # of a pipeline with a handshake: the bit of its reset in a row, and the edges it is given
+HANDSHAKE = {handshake!r}  # valid and ready of operands and of d: a bit of a row or (output, bit); None without ready
+ONE_BY_ONE = {one_by_one}  # whether operands are taken when all results are there
+MOST_EDGES = {most_edges}
 FOLLOWS = {follows}  # whether d is what a register holds after one more edge
 
 
@@ -98,6 +106,13 @@ def handle(dut, name):
     return found
 
 
+def set_row(dut, row):
+    unit = handle(dut, UNIT)
+    for name, place in PORTS.items():
+        if name != CLOCK:
+            set_input(unit, name, part(row, place))
+
+
 def set_input(dut, name, value):
     if name not in ARRAYS:
         getattr(dut, name).value = value
@@ -109,7 +124,7 @@ def set_input(dut, name, value):
 
 
 async def edge(dut):
-    clock = getattr(dut, CLOCK)
+    clock = getattr(handle(dut, UNIT), CLOCK)
     await Timer(1, "ns")
     clock.value = 1
     await Timer(1, "ns")
@@ -125,34 +140,75 @@ def bit(dut, place):
     return text[len(text) - 1 - index]
 
 
+def wrong(dut, number, expected):
+    """Return whether d of a row is not what is expected."""
+    texts = ["".join(bit(dut, place) for place in word) for word in WORDS]
+    d = sum(int(x, 2) for x in texts) % (1 << len(WORDS[0])) if set("".join(texts)) <= set("01") else None
+    if d == expected or (d is not None and is_nan(d) and is_nan(expected)):
+        return False
+    dut._log.error(f"row {{number}}: d = {{' + '.join(texts)}}, expected {{expected:0{digits}b}}")
+    return True
+
+
+def with_bit(row, place, value):
+    return row if place is None else row & ~(1 << place) | value << place
+
+
+async def transfers(dut, rows, expected):
+    """Offer rows with bubbles, and take results with back-pressure."""
+    valid_in, ready_in, valid_out, ready_out = HANDSHAKE
+    draw, taken, given, offered, failures = random.Random(0), 0, 0, False, 0
+    for _ in range(MOST_EDGES):
+        row = rows[min(given if ONE_BY_ONE else taken, len(rows) - 1)]
+        offered = taken < len(rows) and (not ONE_BY_ONE or taken == given) and (offered or draw.random() < 0.75)
+        ready = ready_out is None or draw.random() < 0.75
+        set_row(dut, with_bit(with_bit(row, valid_in, offered), ready_out, ready))
+        for name, place in STORED.items():
+            handle(dut, name).value = Force(part(row, place))
+        await Timer(1, "ns")
+        takes = offered and (ready_in is None or bit(dut, ready_in) == "1")
+        if ready and bit(dut, valid_out) == "1":
+            failures += wrong(dut, given + 1, expected[given])
+            given += 1
+        taken += takes
+        offered = offered and not takes
+        await edge(dut)
+        if given == len(rows):
+            return failures
+    dut._log.error(f"{{given}} of {{len(rows)}} results came")
+    return failures + len(rows) - given
+
+
 @cocotb.test()
 async def returns_what_is_expected(dut):
     failures = 0
     if CLOCK:
-        getattr(dut, CLOCK).value = 0
+        getattr(handle(dut, UNIT), CLOCK).value = 0
+    if RESET:
+        place, edges = RESET
+        set_row(dut, read("{rows}")[0] ^ (1 << place))
+        for _ in range(edges):
+            await edge(dut)
+        failures = await transfers(dut, read("{rows}"), read("{expected}"))
+        assert not failures, f"{{failures}} rows differ"
+        return
     for number, (row, expected) in enumerate(zip(read("{rows}"), read("{expected}"), strict=True), 1):
-        for name, place in PORTS.items():
-            if name != CLOCK:
-                set_input(dut, name, part(row, place))
+        set_row(dut, row)
         for name, place in STORED.items():
             handle(dut, name).value = (Deposit if FOLLOWS else Force)(part(row, place))
         await Timer(1, "ns")
         if CYCLES_FROM_RESET:
             name, active = CYCLES_FROM_RESET
-            getattr(dut, name).value = active
+            getattr(handle(dut, UNIT), name).value = active
             await edge(dut)
-            getattr(dut, name).value = 1 - active
+            getattr(handle(dut, UNIT), name).value = 1 - active
         for _ in range(EDGES):
             await edge(dut)
         if FOLLOWS:
             for name, place in STORED.items():
                 handle(dut, name).value = Deposit(part(row, place))
             await edge(dut)
-        text = "".join(bit(dut, place) for place in RESULT)
-        d = int(text, 2) if set(text) <= set("01") else None
-        if d != expected and not (d is not None and is_nan(d) and is_nan(expected)):
-            failures += 1
-            dut._log.error(f"row {{number}}: d = {{text}}, expected {{expected:0{digits}b}}")
+        failures += wrong(dut, number, expected)
         if not FOLLOWS:
             for name in STORED:
                 handle(dut, name).value = Release()
@@ -160,11 +216,31 @@ async def returns_what_is_expected(dut):
 '''
 
 
-def unit_bench(unit: RtlUnit, selection: Selection, folder: Path) -> dict[str, str]:
+_BESIDE = """\
+// {top} with the modules of its views beside it, for cocotb, which sets the inputs of the unit.
+module {module};
+{declared}
+endmodule
+"""
+_BESIDE_FILE = "with_views.sv"
+_BESIDE_MODULE = "mmaproof_with_views"
+
+
+def unit_bench(
+    unit: RtlUnit,
+    selection: Selection,
+    folder: Path,
+    *,
+    free: Mapping[str, int] | None = None,
+    control: Mapping[str, bool] | None = None,
+    seed: int | None = None,
+) -> dict[str, str]:
     """Return the files of a test bench that is written to ``folder``, by name.
 
-    Sources are named relative to the folder; of VHDL the Verilog of GHDL is among the files. Raises InputError for rows
-    of other formats or of another length than the unit's, and TargetUnavailable for what no bench sets.
+    ``free`` and ``control`` are those of ``simulate``. With a ``seed`` inputs that are free, and the words of which c
+    is the sum, are random in each row. Sources are named relative to the folder; of VHDL the Verilog of GHDL is among
+    the files. Raises InputError for rows of other formats or of another length than the unit's, and TargetUnavailable
+    for what no bench sets.
     """
     design = unit.design
     answers = selection.answers()
@@ -173,10 +249,7 @@ def unit_bench(unit: RtlUnit, selection: Selection, folder: Path) -> dict[str, s
             f"{unit.file.path}: a bench of it has rows of its formats with at most {design.k} products, and "
             f"{selection.whence} has k = {answers.batch.k}"
         )
-    layout = layout_of(unit)
-    if layout.added or unit.file.handshake is not None:
-        what = "d is a sum of words" if layout.added else "there is a handshake"
-        raise InputError(f"{unit.file.path}: no bench is written where {what}")
+    layout = layout_of(unit, free, control)
     batch = answers.batch.padded(design)
     about = "\n".join(f"// {line}" for line in selection.about())
     with tempfile.TemporaryDirectory(prefix="mmaproof-bench-") as place:
@@ -190,22 +263,48 @@ def unit_bench(unit: RtlUnit, selection: Selection, folder: Path) -> dict[str, s
     expected = "".join(f"{fmt.hex(int(d))[2:]}\n" for d in answers.d)
     return {
         "bench.sv": f"{about}\n{bench}",
-        ROWS_FILE: rows_text(layout, batch),
+        ROWS_FILE: rows_text(layout, batch, seed),
         EXPECTED_FILE: expected,
         **verilog,
-        "Makefile": _makefile(made, folder, verilog, about.replace("//", "#")),
+        **({_BESIDE_FILE: _with_views(made, layout)} if layout.viewed else {}),
+        "Makefile": _makefile(made, folder, verilog, about.replace("//", "#"), bool(layout.viewed)),
         "test_unit.py": _cocotb(made, layout, batch, about.replace("// ", "")),
     }
 
 
-def write_unit_bench(unit: RtlUnit, selection: Selection, folder: Path) -> list[str]:
-    """Write a test bench to a new folder; return the names of its files. Raises as ``unit_bench``."""
-    files = unit_bench(unit, selection, folder)
+def write_unit_bench(
+    unit: RtlUnit,
+    selection: Selection,
+    folder: Path,
+    *,
+    free: Mapping[str, int] | None = None,
+    control: Mapping[str, bool] | None = None,
+    seed: int | None = None,
+) -> list[str]:
+    """Write a test bench to a new folder; return the names of its files. Arguments and errors as of ``unit_bench``."""
+    files = unit_bench(unit, selection, folder, free=free, control=control, seed=seed)
     write_folder(folder, {name: text.encode() for name, text in files.items()})
     return list(files)
 
 
-def _makefile(unit: RtlUnit, folder: Path, written: Collection[str], about: str) -> str:
+def _with_views(unit: RtlUnit, layout: Layout) -> str:
+    """Return a module that has the unit, with inputs that nothing drives, and its views."""
+    parameters = ", ".join(f".{name}({value})" for name, value in unit.file.parameters.items())
+    lines = [
+        f"wire [{layout.port_bits - 1}:0] ports;",
+        f"wire [{layout.out_bits - 1}:0] out;",
+        f"assign out[{layout.port_bits - 1}:0] = ports;",
+        f"{unit.file.top} {f'#({parameters}) ' * bool(parameters)}unit ();",
+        *(
+            f"assign ports[{int(bits[-1])}:{int(bits[0])}] = unit.{name};"
+            for name, bits in {**layout.outputs, **layout.following}.items()
+        ),
+        *layout.beside("out", "ports"),
+    ]
+    return _BESIDE.format(top=unit.file.top, module=_BESIDE_MODULE, declared="\n".join(f"    {x}" for x in lines))
+
+
+def _makefile(unit: RtlUnit, folder: Path, written: Collection[str], about: str, has_views: bool) -> str:
     file = unit.file
 
     def relative(path: str) -> str:
@@ -221,8 +320,9 @@ def _makefile(unit: RtlUnit, folder: Path, written: Collection[str], about: str)
         sources=" ".join(map(relative, file.sources)),
         flags=" ".join(flags),
         bench=BENCH,
-        top=file.top,
-        parameters=" ".join(f"-P{file.top}.{name}={value}" for name, value in file.parameters.items()),
+        top=_BESIDE_MODULE if has_views else file.top,
+        beside=f"{_BESIDE_FILE} " * has_views,
+        parameters=" ".join(f"-P{file.top}.{name}={value}" for name, value in file.parameters.items() if not has_views),
     )
 
 
@@ -232,7 +332,16 @@ def _cocotb(unit: RtlUnit, layout: Layout, batch: OperandBatch, about: str) -> s
     places = {name: (int(bits[0]), len(bits)) for name, bits in layout.inputs.items()}
     arrays = {name: x for name, (_, width) in places.items() if (x := unpacked_array(unit, name, width)) is not None}
     read = {**layout.outputs, **layout.following}
-    at = {bit: (name, i) for name, bits in read.items() for i, bit in enumerate(bits)}
+    inside, at_handshake = "unit" if layout.viewed else "", handshaking(unit, layout)
+    at = {bit: (f"{inside}.{name}".lstrip("."), i) for name, bits in read.items() for i, bit in enumerate(bits)}
+    at |= {bit: ("out", bit) for *_, bits in layout.viewed for bit in bits if isinstance(bit, int)}
+    at |= {layout.out_bits - 1: ("out", layout.out_bits - 1)} if layout.same is not None else {}
+    handshake, reset_first = None, None
+    if at_handshake is not None and unit.file.handshake is not None:
+        ready = None if at_handshake.ready_in is None else at[at_handshake.ready_in]
+        handshake = (at_handshake.valid_in, ready, at[at_handshake.valid_out], at_handshake.ready_out)
+        (place,) = bits_of(unit.file.handshake.reset, layout.ports, "ports")
+        reset_first = (place, unit.longest + 1)
     held = next((n for n, bits in layout.outputs.items() if unpacked_array(unit, n, len(bits)) is not None), None)
     if held is not None:
         raise InputError(f"output {held} is an unpacked array, which the bench for cocotb does not read")
@@ -244,8 +353,15 @@ def _cocotb(unit: RtlUnit, layout: Layout, batch: OperandBatch, about: str) -> s
         reset=reset,
         arrays={name: (x.elements, x.is_descending) for name, x in arrays.items()},
         ports=places,
-        stored={name: (int(bits[0]), len(bits)) for name, bits in layout.stored.items()},
-        result=[bit if isinstance(bit, str) else at[bit] for bit in reversed(layout.d)],
+        stored={f"{inside}.{name}".lstrip("."): (int(b[0]), len(b)) for name, b in layout.stored.items()},
+        words=[
+            [bit if isinstance(bit, str) else at[bit] for bit in reversed(word)] for word in (layout.d, *layout.added)
+        ],
+        unit=inside,
+        reset_first=reset_first,
+        handshake=handshake,
+        one_by_one=at_handshake is not None and at_handshake.one_by_one,
+        most_edges=0 if at_handshake is None else at_handshake.most_edges(len(batch), unit.longest),
         follows=bool(layout.following),
         is_nan=_python_nan(is_nan(fmt)),
         rows=ROWS_FILE,
