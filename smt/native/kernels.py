@@ -66,7 +66,12 @@ class Function:
 
 
 def lanes_for(nodes: Sequence[Node], vector_bits: int) -> int:
-    """Return how many rows are computed at once: as many as fill a register with the words that are most common."""
+    """Return how many rows are computed at once: as many as fill a register with the words that are most common.
+
+    Where some have 128 bits, as many as fill one with those: LLVM takes vectors of them apart, an operation for a row.
+    """
+    if any(node.bits > LANES[1] for node in nodes):
+        return max(vector_bits // LANES[2], 2)
     wide = sum(node.bits > LANES[0] for node in nodes)
     words = sum(node.bits >= LANES[0] for node in nodes)
     return max(vector_bits // (LANES[1] if 2 * wide > words else LANES[0]), 2)
