@@ -7,19 +7,14 @@ from collections.abc import Sequence
 from pysmt.fnode import FNode
 
 from mmaproof.designs.design import Design
-from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.property import SimpleProperty
 from mmaproof.properties.question import Argument
 from mmaproof.properties.run_question import RunQuestion, Scope
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.bundles.scaled_steps import ScaledSteps, moves_at_once
+from mmaproof.smt.bundles.scaled_steps import ScaledSteps, doubled, is_inside, may_move, stays_normal
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
-from mmaproof.smt.proving.lemma import Lemma
-from mmaproof.smt.proving.scaling import doubled, is_inside, scaling_lemmas, stays_normal
-from mmaproof.smt.proving.scaling_of_results import lemmas_of_late_sum, lemmas_of_tree
 from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate
-from mmaproof.smt.semantics.datapath import datapath
 from mmaproof.smt.semantics.unpack import unpack
 
 
@@ -54,40 +49,26 @@ class _Doubled(RunQuestion):
         """Return whether the second result is twice the first."""
         return algebra.equal(results[1].d, doubled(algebra, self.design.d_format, results[0].d))
 
-    def lemmas(self) -> Sequence[Lemma]:
-        """Return the lemmas about terms that are dropped or normalised, or about results in between."""
-        if not self.is_one_step or self.k < self.design.step.L or self.decides_by_argument:
-            # elements that fill up a step are zeros, whose exponents stay
-            return ()
-        if not self.design.guarantees(Guarantee.ALIGNED_SUMS):
-            return lemmas_of_tree(self.design)
-        sums = self.symbolic_step().sums
-        return scaling_lemmas(self.design, sums) or lemmas_of_late_sum(self.design, sums)
-
     @property
     def decides_by_argument(self) -> bool:
-        """Whether one step adds all terms at once, as they are."""
-        if not self.is_one_step or self.k < self.design.step.L or not self.design.guarantees(Guarantee.ALIGNED_SUMS):
-            return False
-        (path,) = datapath(self.design.one_step(), self.design.step.L)
-        return moves_at_once(path)
+        """Whether one step may move as a whole. Elements that fill up a step are zeros, whose exponents stay."""
+        return self.is_one_step and self.k >= self.design.step.L and may_move(self.design)
 
     def argument(self) -> Argument | None:
-        """Return why every stage of one fused step moves with the exponents."""
+        """Return why every stage of one step moves with the exponents."""
         return self._moves if self.decides_by_argument else None
 
     def _moves(self, kernel: Kernel) -> None:
         algebra, assumed = TermAlgebra(kernel.environment), self.formula.precondition
         operands = self.symbols(algebra)
-        found = [dot_product_accumulate(self.asked(x), algebra, y).steps for x, y in self.runs(algebra, operands)]
-        ((first,), (second,)) = found
+        runs = [(y, dot_product_accumulate(self.asked(x), algebra, y)) for x, y in self.runs(algebra, operands)]
         if assumed is None:
             raise NotComposedError("nothing is assumed of the operands")
 
         def claim(d: Word[FNode], e: Word[FNode]) -> Truth[FNode]:
             return self.relation(algebra, operands, [DotProduct(x, ()) for x in (d, e)])
 
-        ScaledSteps(kernel, first, second, assumed).prove(self.design.d_format, claim)
+        ScaledSteps(kernel, self.design, [(x, y.steps[0]) for x, y in runs], assumed).prove(claim)
 
 
 class Scaling(SimpleProperty):

@@ -4,13 +4,12 @@ import pytest
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError
-from mmaproof.designs.steps import STEPS, Guarantee
+from mmaproof.designs.steps import STEPS
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.exact import exact_twin
 from mmaproof.properties.library import PROPERTIES
 from mmaproof.properties.property import UNSTATED, QuestionVerdict
 from mmaproof.properties.run_question import Scope
-from mmaproof.smt.proving.scaling import scaling_moves
 from mmaproof.smt.solving.verdict import Status
 
 VOLTA = "volta/mma.m8n8k4.f32.f16.f16.f32"
@@ -75,17 +74,6 @@ def test_designs_that_state_nothing_are_not_equal_by_lemmas(monkeypatch, setting
         monkeypatch.setattr(kind, "guarantees", property(lambda _: frozenset()))
     question = Equivalence(first, second)
     assert (question.lemmas(), question.decides_by_argument) == ((), False)
-
-
-@pytest.mark.parametrize(
-    "guarantee", [g for g in Guarantee if g.name in ("MOVING_EXPONENTS", "FINITE_PRODUCTS", "CONVERTED_VALUE")]
-)
-def test_each_guarantee_of_an_argument_is_needed(monkeypatch, guarantee):
-    design = find_design(VOLTA)
-    assert scaling_moves(design)
-    stated = type(design.step).guarantees
-    monkeypatch.setattr(type(design.step), "guarantees", property(lambda s: stated.fget(s) - {guarantee}))
-    assert not scaling_moves(design)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,12 @@ UNITS = (
     "rdna3/v_wmma_f16_16x16x16_f16",
     "cdna3/v_mfma_f32_32x32x8_f16",
     "blackwell/tcgen05.mma.m128n8k32.block32.f32.e4m3.e4m3.ue8m0",
+    "rdna4/v_wmma_f32_16x16x16_f16",  # a floor that no normal c reaches, and a c that may be dropped
+    "cdna3/v_mfma_f32_16x16x32_fp8_fp8",  # a c that may be dropped far below the products
+    "gaudi2/mme.m1n1k8.f32.bf16.bf16.f32",  # normalises the sum before c joins
+    "cdna2/v_mfma_f32_32x32x8f16",  # a tree of rounded operations
+    "arm/fdot.m1n1k2.f32.f16.f16.f32",  # a rounded sum of products
+    "hopper/mma.m16n8k32.f32.e4m3.e4m3.f32",  # with a +0 in that sum
 )
 
 
@@ -33,7 +39,8 @@ def test_it_is_decided_by_its_argument(unit):
 
 
 @pytest.mark.middle
-@pytest.mark.parametrize("unit", ["volta/mma.m8n8k4.f32.f16.f16.f32@L=2"])
+@pytest.mark.few(1)
+@pytest.mark.parametrize("unit", ["volta/mma.m8n8k4.f32.f16.f16.f32@L=2", UNITS[-2]])
 def test_its_bundle_is_accepted(unit, tmp_path):
     design = find_design(unit)
     report = written(SCALING.question(design, Scope()), design, tmp_path / "bundle")

@@ -6,15 +6,12 @@ from types import SimpleNamespace
 import pytest
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.properties.library import find_property
-from mmaproof.properties.run_question import Scope
 from mmaproof.smt.algebra.integers import IntegerAlgebra
-from mmaproof.smt.proving import monotone, monotone_in_a, scaling, sequential
+from mmaproof.smt.proving import monotone, monotone_in_a, sequential
 from mmaproof.smt.proving.cuts import TermShape
 from mmaproof.smt.proving.dropped_c import KeptAtTop, KeptInOrder
 from mmaproof.smt.proving.monotone_in_a import KeptAgain
 from mmaproof.smt.proving.rising_terms import ChangedC, last_sum
-from mmaproof.smt.proving.scaling import CutMoves, FarMoves, MaximumMoves, NormalisedMoves
 from mmaproof.smt.proving.sequential import AddsAligned, StartIsUnique, StartsAligned
 from mmaproof.smt.proving.two_terms import JammedAddition
 from mmaproof.smt.semantics.align import Cut
@@ -146,19 +143,6 @@ def test_a_c_that_is_kept_again_is_near_or_gone(monkeypatch):
         assert lemma.claim(INTEGERS, given).data == bool(not present or near or (gone[1] and abs(low) <= 2))
 
 
-def test_what_is_decided_by_distances_moves_with_them(monkeypatch):
-    cut, far = CutMoves("c", SHAPE, Cut(2)), FarMoves(4, 4, 3)
-    for kept in itertools.product((1, 2), repeat=2):
-        monkeypatch.setattr(scaling, "align", lambda _, x, e, cut, kept=kept: INTEGERS.signed(kept[e.data - E_MAX], 6))
-        assert cut.of_term(INTEGERS, term(1), INTEGERS.signed(E_MAX, 4)).data == (kept[0] == kept[1])
-        monkeypatch.setattr(
-            scaling, "without_far_c", lambda _, products, c, kept=kept: term(0, 1, kept[c.exponent.data - 1])
-        )
-        assert far.claim(INTEGERS, words(far, c=1, products=2, present=1)).data == (kept[0] == kept[1])
-    largest = MaximumMoves(4)
-    assert all(largest.claim(INTEGERS, words(largest, x=x, y=y)).data for x in range(-8, 8) for y in range(-8, 8))
-
-
 def test_a_jammed_sum_is_the_exact_one_jammed_and_loses_bits_of_large_ones_alone():
     exact_sum, jammed_sum = (SimpleNamespace(fraction_bits=n, aligned=[INTEGERS.signed(0, 8)]) for n in (5, 2))
     lemma = JammedAddition(exact_sum, jammed_sum)
@@ -171,33 +155,14 @@ def test_a_jammed_sum_is_the_exact_one_jammed_and_loses_bits_of_large_ones_alone
         assert lemma.claim(INTEGERS, given).data == right, (exact, jammed)
 
 
-def test_a_number_that_is_normalised_moves_with_its_exponent(monkeypatch):
-    lemma = NormalisedMoves("c", SHAPE)
-    for exponents, significands, seen in itertools.product(
-        itertools.product(EXPONENTS, repeat=2), itertools.product((4, 5), repeat=2), itertools.product((0, 1), repeat=2)
-    ):
-
-        def normalised(x, found=(exponents, significands, seen)):
-            assert x.present.data
-            return term(*(kept[x.exponent.data - 1] for kept in (found[0], found[2], found[1])))
-
-        monkeypatch.setattr(scaling, "normalised_addend", normalised)
-        right = exponents[1] == exponents[0] + 1 and significands[0] == significands[1] and seen[0] == seen[1]
-        assert lemma.claim(INTEGERS, words(lemma, significand=5, exponent=1)).data == right
-
-
 @pytest.mark.parametrize(
     ("asked", "name"),
-    [
-        ("scaling", GAUDI),  # steps of a kernel show that of the other two
-        *itertools.product(("monotone-in-a", "monotone-in-c", "sequential"), (CDNA3, GAUDI, VOLTA)),
-    ],
+    list(itertools.product(("monotone-in-a", "monotone-in-c", "sequential"), (CDNA3, GAUDI, VOLTA))),
 )
 def test_exponents_are_signed(name, asked):
     """A lemma about unsigned exponents would say nothing of small numbers."""
     design = find_design(name)
     lemmas = {
-        "scaling": lambda: find_property("scaling").question(design, Scope()).lemmas(),
         "monotone-in-a": lambda: monotone_in_a.lemmas_for_a(design),
         "monotone-in-c": lambda: monotone.lemmas_for_c(design),
         "sequential": lambda: sequential.sequential_lemmas(

@@ -10,10 +10,8 @@ from mmaproof.properties.library.carry import SumFits
 from mmaproof.properties.run_question import Scope
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.proving import conversions, scaling, scaling_of_results
+from mmaproof.smt.proving import conversions
 from mmaproof.smt.proving.conversions import ConversionError
-from mmaproof.smt.proving.scaling import ConversionMoves
-from mmaproof.smt.proving.scaling_of_results import ResultMoves
 from mmaproof.smt.semantics import dot_product_accumulate
 from mmaproof.smt.semantics.unpack import unpack
 
@@ -86,46 +84,3 @@ def test_the_error_of_a_conversion_is_so_large_at_most(monkeypatch, name):
             )
             seen.add(claimed)
     assert seen == {True, False}
-
-
-def claims_of_moved(monkeypatch, where, lemma, d, moved):
-    """Whether a lemma holds of a sum that converts to one pattern, and at an e_max one higher to another one."""
-    bits = lemma.rules.rho.target.bits
-
-    def convert(algebra, rules, total, e_max, *_):
-        return algebra.unsigned(d if e_max.data == 5 else moved, bits), algebra.truth(False)
-
-    monkeypatch.setattr(where, "convert", convert)
-    return lemma.of_sum(INTEGERS, INTEGERS.signed(3, WIDTH), INTEGERS.signed(5, 12), INTEGERS.truth(False)).data
-
-
-ONE, TWICE = 0x3C00, 0x0400
-"""of fp16: the number, and what doubles a normal one if it is added to its pattern"""
-
-
-@pytest.mark.parametrize("sign", [0, 0x8000])
-def test_a_result_moves_within_its_range(monkeypatch, sign):
-    lemma = ResultMoves(*of_step(NEAREST), (-4, 3))
-    lemma.within = (-4, 3)
-    for exponent in range(-14, 15):
-        d = sign | (ONE + exponent * TWICE + 7)
-        inside = -4 <= exponent < 3
-        assert claims_of_moved(monkeypatch, scaling_of_results, lemma, d, d + TWICE) == inside, exponent
-        assert not claims_of_moved(monkeypatch, scaling_of_results, lemma, d, d + TWICE + 1)
-    assert claims_of_moved(monkeypatch, scaling_of_results, lemma, sign, sign)
-    lemma.within = (-20, 20)
-    for special in (1, 0x3FF, 0x7800, 0x7C00):  # subnormal numbers, the top binade and infinity
-        assert not claims_of_moved(
-            monkeypatch, scaling_of_results, lemma, sign | special, sign | ((special + TWICE) & 0x7FFF)
-        )
-
-
-@pytest.mark.parametrize("sign", [0, 0x8000])
-def test_a_conversion_moves_inside_the_normal_range(monkeypatch, sign):
-    """The least normal numbers may have been rounded up to, and nothing is claimed of the results of the top binade."""
-    lemma = ConversionMoves(*of_step(NEAREST))
-    for exponent in range(-14, 16):
-        d = sign | (ONE + exponent * TWICE + 7)
-        assert claims_of_moved(monkeypatch, scaling, lemma, d, d + TWICE)
-        claimed = not claims_of_moved(monkeypatch, scaling, lemma, d, d + TWICE + 1)
-        assert claimed == (-14 < exponent < 15), exponent
