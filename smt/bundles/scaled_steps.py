@@ -166,7 +166,7 @@ class ScaledSteps:
         return ~is_inside(self._algebra, self._fmt, d) | (moved == doubled(self._algebra, self._fmt, d))
 
     def _within(self, within: Range) -> _Relation:
-        """Return whether a result in between is doubled. Raises NotComposedError where not all of its range is normal."""
+        """Return whether a result in between is doubled. Raises NotComposedError if not all of its range is normal."""
         fmt = self._fmt
         if within[0] < fmt.e_min or within[1] > fmt.e_max:
             raise NotComposedError("results in between that may not be normal")
