@@ -254,9 +254,12 @@ def fp_dot_add(c: int, pairs: Pairs, formats: Formats, control: Control) -> int:
 
 
 def fp_mat_mul_add(c: int, pairs: Pairs, formats: Formats, control: Control) -> int:
-    """An element of FPMatMulAdd: of two pairs, in one format."""
-    fmt = formats[2]
-    first, second = (fp_mul(x, y, fmt, control) for x, y in pairs)
+    """An element of FPMatMulAdd, of two pairs in one format, or of FPMatMulAddH, of four in a narrower one."""
+    *narrow, fmt = formats
+    if len(pairs) == 2:
+        first, second = (fp_mul(x, y, fmt, control) for x, y in pairs)
+    else:
+        first, second = (fp_dot(x, (narrow[0], narrow[1]), control) for x in (pairs[:2], pairs[2:]))
     return fp_add(c, fp_add(first, second, fmt, control), fmt, control)
 
 

@@ -32,7 +32,15 @@ from mmaproof.smt.trace import evaluate
 from mmaproof.verification.compare import compare
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 
-TILES = ["cpu/tdpbf16ps", "cpu/tdpfp16ps", "cpu/tmmultf32ps"]
+TILES = [
+    "cpu/tdpbf16ps",
+    "cpu/tdpfp16ps",
+    "cpu/tmmultf32ps",
+    "cpu/tcmmrlfp16ps",
+    "cpu/tcmmimfp16ps",
+    "cpu/tdpbf8ps",
+    "cpu/tdphf8ps",
+]
 SHORT = Operands((0x094A, 0x16C5), (0x98E2, 0x905F), 0x806F89D4)
 """What an Intel Xeon (Granite Rapids) returns -0 for where tiles have two elements of k, and +0 where they have 32."""
 

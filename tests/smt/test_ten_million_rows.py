@@ -1,4 +1,4 @@
-"""The steps that instructions of CPUs, of consoles and on bits have: arrays and compiled code on ten million rows."""
+"""Steps of CPUs, consoles, phones and accelerators: arrays and compiled code on ten million rows."""
 
 import numpy as np
 import pytest
@@ -9,13 +9,25 @@ from mmaproof.smt.evaluate import evaluate_batch
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 
 NAMES = (
+    "arm/fmmla.m2n2k4.f32.f16.f16.f32",
     "ampere/mma.m8n8k128.s32.b1.b1.s32.xor.popc@L=8",
     "blackwell/tcgen05.mma.m64n8k32.satfinite.s32.u8.s8@L=8",
     "cpu/vpmaddubsw-vpmaddwd-vpaddd",
     "cpu/tcmmrlfp16ps@L=4",
     "cpu/tcmmimfp16ps@L=4",
     "cpu/tdpbf8ps@L=4",
+    "cpu/tdphf8ps@L=4",
+    "cdna2/v_dot2_f32_f16.m1n1k2",
+    "gaudi3/mme.m1n1k8.f32.e4m3.e4m3.f32",
+    "hexagon/hmx@L=4",
+    "paper/fma",
+    "paper/fma-fp8",
+    "paper/fma-fp8-satfinite",
+    "paper/fma-p3109",
     "psp/vdot",
+    "riscv/vfbdota.vv.m1n8k4.f32.f32.f32.f32",
+    "riscv/vqwdotas.vv.m1n1k8.s64.s16.s16.s64",
+    "sparse/ampere.mma.sp.m16n8k16.f32.bf16.bf16.f32",
     "wormhole/mvmul.phase0.m8n16k16.f32.e8m7.e8m7.f32",
 )
 AT_ONCE = 250_000
