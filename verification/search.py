@@ -50,7 +50,7 @@ FIRST_ROWS, LARGEST_ROWS, LARGEST_PRODUCTS = 64, 8192, 1 << 22
 WITNESSES = 8
 """The most witnesses of a batch that are returned. A person is shown the one that simplifies best."""
 NO_SOLVER = SolverIdentity("a kernel", "without a solver")
-"""Who proved a question of the store that no solver was asked about."""
+"""Who proved a question of the store whose theorem has leaves that were refuted by trying all values alone."""
 SIMPLIFYING = 5.0
 """Seconds for which a witness is simplified at most. A long one is as simple then as a person needs it."""
 
@@ -345,7 +345,7 @@ def store_proof(store: Path | None, found: QuestionVerdict) -> None:
     """
     if store is None or found.status is not Status.PROVED or found.stored is not None:
         return
-    solver = NO_SOLVER if found.solver is None and found.theorem is not None else found.solver
+    solver = NO_SOLVER if found.solver is None and needs_no_solver(found) else found.solver
     # lemmas that are not all proved are not part of the proof
     lemmas = found.lemmas if all(x.status is Status.PROVED for x in found.lemmas) else ()
     key = found.question.own_key
@@ -353,6 +353,15 @@ def store_proof(store: Path | None, found: QuestionVerdict) -> None:
         return
     kept = KeptProof(solver, tuple((x.name, x.stage) for x in lemmas), found.seconds)
     Store(store).keep_proof(key, digest_of_sources(*SOURCES), kept)
+
+
+def needs_no_solver(found: QuestionVerdict) -> bool:
+    """Return whether a kernel proved it, and every leaf was refuted by trying all values."""
+    if found.theorem is None:
+        return False
+    from mmaproof.smt.proving.exhaustion import exhaustion  # noqa: PLC0415  (a search needs none of it)
+
+    return all(leaf.refuted_by == str(exhaustion()) for leaf in found.theorem.leaves)
 
 
 def _read(question: Question, text: str) -> Operands | None:

@@ -208,8 +208,8 @@ class WrittenOptions:
             vectors = [replace(x, outputs={model.name: evaluate(model, x.operands)}) for x in vectors]
             selection = replace(selection, vectors=tuple(vectors))
         try:
-            of_rows: dict[str, Any] = {"free": free, "control": control, "seed": seed if witness is None else None}
-            write_unit_bench(unit, selection, self.bench, **of_rows)
+            drawn = seed if witness is None else None
+            write_unit_bench(unit, selection, self.bench, free=free, control=control, seed=drawn)
         except (InputError, TargetUnavailable) as problem:
             complain(f"note: {self.bench} is not written: {problem}")
 

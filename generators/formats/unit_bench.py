@@ -226,7 +226,7 @@ _BESIDE_FILE = "with_views.sv"
 _BESIDE_MODULE = "mmaproof_with_views"
 
 
-def unit_bench(
+def write_unit_bench(
     unit: RtlUnit,
     selection: Selection,
     folder: Path,
@@ -234,8 +234,8 @@ def unit_bench(
     free: Mapping[str, int] | None = None,
     control: Mapping[str, bool] | None = None,
     seed: int | None = None,
-) -> dict[str, str]:
-    """Return the files of a test bench that is written to ``folder``, by name.
+) -> None:
+    """Write a test bench to a new folder.
 
     ``free`` and ``control`` are those of ``simulate``. With a ``seed`` inputs that are free, and the words of which c
     is the sum, are random in each row. Sources are named relative to the folder; of VHDL the Verilog of GHDL is among
@@ -261,7 +261,7 @@ def unit_bench(
     fmt = design.d_format
     bench = bench_text(made, layout, len(batch), is_nan=is_nan(fmt))
     expected = "".join(f"{fmt.hex(int(d))[2:]}\n" for d in answers.d)
-    return {
+    files = {
         "bench.sv": f"{about}\n{bench}",
         ROWS_FILE: rows_text(layout, batch, seed),
         EXPECTED_FILE: expected,
@@ -270,21 +270,7 @@ def unit_bench(
         "Makefile": _makefile(made, folder, verilog, about.replace("//", "#"), bool(layout.viewed)),
         "test_unit.py": _cocotb(made, layout, batch, about.replace("// ", "")),
     }
-
-
-def write_unit_bench(
-    unit: RtlUnit,
-    selection: Selection,
-    folder: Path,
-    *,
-    free: Mapping[str, int] | None = None,
-    control: Mapping[str, bool] | None = None,
-    seed: int | None = None,
-) -> list[str]:
-    """Write a test bench to a new folder; return the names of its files. Arguments and errors as of ``unit_bench``."""
-    files = unit_bench(unit, selection, folder, free=free, control=control, seed=seed)
     write_folder(folder, {name: text.encode() for name, text in files.items()})
-    return list(files)
 
 
 def _with_views(unit: RtlUnit, layout: Layout) -> str:

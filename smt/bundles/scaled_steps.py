@@ -23,9 +23,7 @@ from pysmt.fnode import FNode
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
-from mmaproof.designs.readings import ZeroProductSign
-from mmaproof.designs.steps import Guarantee, PairwiseStep
-from mmaproof.designs.steps.step import RoundedStep
+from mmaproof.designs.steps import Guarantee
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.algebra.words import normalised, with_top_exponent
@@ -145,14 +143,13 @@ class ScaledSteps:
         self._operands, self._signals = tuple(zip(*runs, strict=True))
         self._assumed = list(conjuncts(assumed))
         self._path: StepPath = self._signals[0].path
-        if not isinstance(design.step, RoundedStep) or self._path.rounds_again is not None:
-            raise NotComposedError("a step that rounds no numbers, or rounds a sum twice")
-        self._step = design.step
+        if not may_move(design):
+            raise NotComposedError("a step that is no sum of aligned terms and no tree, or rounds a sum twice")
 
     def prove(self, claim: _Relation) -> None:
         """Add the steps. ``claim`` is what the question says of both results."""
-        if isinstance(self._step, PairwiseStep):
-            self._tree(self._step)
+        if self._design.guarantees(Guarantee.ADDER_TREE):
+            self._tree()
         else:
             self._fused()
         d, e = (x.d for x in self._signals)
@@ -426,15 +423,15 @@ class ScaledSteps:
 
     # --- results in between -------------------------------------------------------------------------------------
 
-    def _tree(self, step: PairwiseStep) -> None:
+    def _tree(self) -> None:
         """Prove that each product of a tree is doubled, and each sum of two neighbours, and their sum with c."""
         rounded = [list(x.rounded) for x in self._signals]
-        rules = Rules.of_operation(step)
+        rules = Rules.of_operation(self._design.step)
         level = []
         for k, ((_, p), (_, q)) in enumerate(zip(*rounded, strict=True)):
             if k == len(self._path.ks):
                 break
-            level.append(self._product(k, p, q, rules, step.zero_product_sign))
+            level.append(self._product(k, p, q, rules))
         sums = zip(*(x[len(level) :] for x in rounded), strict=True)
         while len(level) > 1:
             pairs = zip(level[0::2], level[1::2], strict=True)
@@ -452,7 +449,7 @@ class ScaledSteps:
         c = _Number(before, after, stays_normal(self._algebra, fmt, before))
         self._sum_of_two(c, total, rules, tuple(x.d for x in self._signals))
 
-    def _product(self, k: int, p: _Word, q: _Word, rules: Rules, zero_sign: ZeroProductSign) -> _Number:
+    def _product(self, k: int, p: _Word, q: _Word, rules: Rules) -> _Number:
         """Prove that a rounded product is doubled."""
         algebra = self._algebra
         x, y = (factors(self._design, algebra, operands, k) for operands in self._operands)
@@ -461,7 +458,7 @@ class ScaledSteps:
         for f, z in ((x, p), (y, q)):
             significand, exponent = normalised(f.a.significand * f.b.significand, f.a.exponent + f.b.exponent)
             negative = f.a.negative ^ f.b.negative
-            pattern, _ = ieee.finite_product(algebra, rules, f, zero_sign)
+            pattern, _ = ieee.finite_product(algebra, rules, f)
             bits = f.a.fraction_bits + f.b.fraction_bits
             found.append(_Rounded(significand.negated_where(negative), exponent, bits, (negative,), pattern))
             leaves = Leaves(algebra).parts(pattern)
@@ -516,7 +513,7 @@ class ScaledSteps:
     def _read(self, of: _Number, word: _Word) -> Unpacked[FNode, FNode]:
         if of.within is not None:
             return unpack(self._algebra, self._fmt, word)
-        return ieee.read_accumulator(self._algebra, self._step, self._design.c_format, word)
+        return ieee.read_accumulator(self._algebra, self._design.step, self._design.c_format, word)
 
     def _addend(self, i: int, before: _Sum, after: _Sum, number: _Number) -> None:
         """Prove that an addend is the same, and its exponent one higher unless it is zero."""

@@ -9,9 +9,12 @@ import pytest
 from support.deciding import proof_if
 
 from mmaproof.designs.catalogue import find_design
+from mmaproof.gemm.answers.compare import compare_plans
+from mmaproof.gemm.programs import read_plan
 from mmaproof.properties import equivalence
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.property import Joined, LemmaVerdict, QuestionVerdict, Recalled
+from mmaproof.smt.proving.exhaustion import exhaustion
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Certify, Solving
 from mmaproof.smt.solving.store import Store
@@ -147,6 +150,14 @@ def test_that_two_units_are_one_computation_is_proved_once(path, monkeypatch):
     # what must be certified has its theorem
     certified = compare(*same, solver=Solving(certify=Certify.SOLVER, store=path))
     assert certified.theorem is not None
+
+
+def test_a_theorem_whose_leaves_a_solver_refuted_is_not_one_without_a_solver(path):
+    plans = (read_plan(x) for x in ("cpu/vpdpbusd", "cpu/vpdpbusd | split-k=2"))
+    found = compare_plans(*plans, k=16, limits=Limits(60, 4 << 30), solver=Solving(store=path)).answer
+    assert {x.refuted_by for x in found.theorem.leaves} > {str(exhaustion())}
+    assert found.solver is None
+    assert Store(path).contents()[2] == 0
 
 
 @pytest.mark.few(1)
