@@ -144,7 +144,7 @@ class ScaledSteps:
         self._assumed = list(conjuncts(assumed))
         self._path: StepPath = self._signals[0].path
         if not may_move(design):
-            raise NotComposedError("a step that is no sum of aligned terms and no tree, or rounds a sum twice")
+            raise NotComposedError("a step that neither aligns terms nor adds them in a tree, or rounds a sum twice")
 
     def prove(self, claim: _Relation) -> None:
         """Add the steps. ``claim`` is what the question says of both results."""
