@@ -86,7 +86,7 @@ site: $(INSTALLED_SITE) site-notebooks ## build the documentation with notebooks
 	$(BIN)/python -m mmaproof.explain.pages.search build/site
 
 site-data: $(INSTALLED) ## bring up to date what pages say of all units; goes on where it was interrupted (all of it: hours)
-	$(BIN)/python -m mmaproof.explain.pages.facts explain/pages/data/units.json
+	$(BIN)/python -m mmaproof.explain.pages.units explain/pages/data/units.json
 
 site-notebooks: $(INSTALLED_DEV) ## execute the notebooks for the site, into build/notebooks: minutes
 	mkdir -p build/notebooks

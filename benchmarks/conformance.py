@@ -30,8 +30,8 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.formats import FORMATS
 from mmaproof.designs.operands import OperandBatch, pattern_dtype
 from mmaproof.designs.signature import Signature
-from mmaproof.hardware_replay.answers import Answers, Numbered
 from mmaproof.hardware_replay.tables.reading import Wanted, read_answers
+from mmaproof.hardware_replay.target import Answers, Numbered
 from mmaproof.hardware_replay.targets import ModelTarget
 
 UNIT: Final = "arm/fmla.m1n1k1.{0}.{0}.{0}.{0}"

@@ -25,8 +25,8 @@ from machine import machine, print_report
 from mmaproof import Design, evaluate_batch, find_design
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.errors import InputError
+from mmaproof.generators.identify.evidence import Oracle
 from mmaproof.generators.identify.identify import Identifier
-from mmaproof.generators.identify.oracle import Oracle
 from mmaproof.generators.identify.outcome import Identification
 from mmaproof.generators.identify.space import Interface, default_axes
 from mmaproof.hardware_replay.targets import find_target

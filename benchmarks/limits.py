@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from mmaproof.smt.solving.errors import LimitError
 from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
+from mmaproof.smt.solving.verdict import LimitError
 
 
 def add_limits(parser: argparse.ArgumentParser, timeout: str) -> None:

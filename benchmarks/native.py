@@ -28,8 +28,8 @@ import numpy as np
 from machine import machine, print_report
 
 from mmaproof import Design, evaluate_batch, find_design, matmul
-from mmaproof.designs.arrays import array_of
 from mmaproof.designs.errors import MmaproofError
+from mmaproof.designs.operands import array_of
 from mmaproof.smt.backends import Backend
 from mmaproof.smt.native import kernels, matrices
 from mmaproof.smt.native.compiler import processor

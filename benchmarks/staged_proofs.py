@@ -22,10 +22,9 @@ from separation import one_step
 
 from mmaproof import Design, Limits
 from mmaproof.properties.library import find_property
-from mmaproof.properties.library.order import SameAfter
-from mmaproof.properties.question import Question
-from mmaproof.properties.run_question import Scope
-from mmaproof.smt.proving.decide import decide
+from mmaproof.properties.library.symmetry import SameAfter
+from mmaproof.properties.question import Question, Scope
+from mmaproof.smt.proving.lemma import decide
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.verification.stages import by_stages

@@ -28,9 +28,8 @@ from mmaproof import Limits, compare
 from mmaproof.designs.arithmetic import Arithmetic, same_arithmetic
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.errors import DesignError
-from mmaproof.properties.equivalence import Equivalence
-from mmaproof.properties.same_alignment import alignment_lemmas
-from mmaproof.smt.proving.decide import decide
+from mmaproof.properties.equivalence import Equivalence, alignment_lemmas
+from mmaproof.smt.proving.lemma import decide
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.verification.matrix import SEARCH, pairs_of

@@ -23,16 +23,14 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from mmaproof.designs.arrays import array_dtype
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError, MmaproofError
 from mmaproof.designs.files import make_way
 from mmaproof.designs.formats import FORMATS, Format
-from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
-from mmaproof.hardware_replay.answers import Answers
-from mmaproof.hardware_replay.provenance import Provenance
-from mmaproof.hardware_replay.recordings import write_recording
+from mmaproof.designs.operands import OperandBatch, Patterns, array_dtype, pattern_dtype
+from mmaproof.hardware_replay.recordings import Provenance, write_recording
+from mmaproof.hardware_replay.target import Answers
 
 Words = npt.NDArray[np.uint32]
 

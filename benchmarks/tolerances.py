@@ -14,10 +14,9 @@ import time
 
 import numpy as np
 
-from mmaproof.designs.arrays import values_of
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
-from mmaproof.designs.operands import Patterns, pattern_dtype
+from mmaproof.designs.operands import Patterns, pattern_dtype, values_of
 from mmaproof.gemm.programs import Plan
 from mmaproof.gemm.tolerances.faults import Product
 from mmaproof.gemm.tolerances.tolerance import Tolerance

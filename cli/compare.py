@@ -160,8 +160,7 @@ def pictures_of(done: Comparison) -> list[tuple[str, Picture]]:
 
 def compared(done: Comparison, bundle: Any) -> Compared:
     """Return the answer, with the open points that change it."""
-    from mmaproof.explain.answers.answer import ABSENT
-    from mmaproof.explain.answers.parts import RestsOn
+    from mmaproof.explain.answers.answer import ABSENT, RestsOn
     from mmaproof.explain.answers.verdicts import Compared, RestingWitness
 
     designs, witness = done.question.designs, None

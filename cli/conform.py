@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mmaproof.explain.answers.listings import Conformed
     from mmaproof.gemm.programs import Plan
     from mmaproof.gemm.tolerances.conformance import Conformance
-    from mmaproof.hardware_replay.matrix_target import MatrixTarget
+    from mmaproof.hardware_replay.matrix_targets import MatrixTarget
 
 
 MEANT = {
@@ -64,7 +64,7 @@ def conform(
     from mmaproof.designs.errors import InputError, did_you_mean
     from mmaproof.designs.formats import find_format
     from mmaproof.gemm.tolerances.conformance import STANDARDS
-    from mmaproof.hardware_replay.matrix_target import Product
+    from mmaproof.hardware_replay.matrix_targets import Product
 
     if standard not in STANDARDS:
         known = list(STANDARDS)

@@ -83,7 +83,7 @@ def disputes_of(found: Sequence[Dispute]) -> DisputesAnswer:
 
 def dispute_answer(dispute: Dispute) -> DisputeAnswer:
     """Return a dispute as a part of an answer."""
-    from mmaproof.explain.answers.parts import Witness
+    from mmaproof.explain.answers.answer import Witness
     from mmaproof.explain.answers.surveys import DisputeAnswer
 
     design = dispute.design

@@ -131,10 +131,10 @@ def _version(package: str) -> str | None:
 def _backends() -> dict[str, str]:
     """Return which backend is chosen, and what each of them is, or why it is not available."""
     from mmaproof.smt.backends import BACKEND_VARIABLE, Backend, wanted_backend
-    from mmaproof.smt.native import cache, compiler
+    from mmaproof.smt.native import compiler
 
     if (problem := compiler.missing()) is None:
-        cpu, kept = compiler.processor(), cache.folder()
+        cpu, kept = compiler.processor(), compiler.folder()
         where = "not kept" if kept is None or not os.access(_nearest(kept), os.W_OK) else f"kept in {kept}"
         native = f"LLVM by llvmlite {cpu.llvmlite}, for {cpu.name}, vectors of {cpu.vector_bits} bits; code is {where}"
     else:

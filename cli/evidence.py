@@ -11,7 +11,7 @@ from mmaproof.cli.output import MARK, Exit, assumed_names, complain, counted, sa
 from mmaproof.cli.showing import SHOWING, ShowingOptions
 
 if TYPE_CHECKING:
-    from mmaproof.designs.levels import RecordedRow
+    from mmaproof.designs.open_points import RecordedRow
     from mmaproof.explain.answers.listings import EvidenceAnswer, EvidenceRow
     from mmaproof.generators.open_values import OpenRow, OpenValue
     from mmaproof.generators.vectors import Vector
@@ -54,7 +54,7 @@ def evidence(
     parameter is decided if every other value of it, with the other parameters as they are, contradicts some recorded
     row. Exit status 1 if a row of the catalogue is not what was recorded.
     """
-    from mmaproof.cli.recordings import show_decided
+    from mmaproof.cli.record import show_decided
     from mmaproof.designs.catalogue import load_catalogue
     from mmaproof.designs.errors import InputError
     from mmaproof.generators.open_values import open_row, tasks
@@ -101,7 +101,7 @@ def evidence_of(found: list[OpenRow], written: Path | None) -> EvidenceAnswer:
 
 def _recorded(recordings: list[Path], architecture: str | None) -> Mapping[str, RecordedRow]:
     """Return what the project's recordings say, together with those that the user names."""
-    from mmaproof.designs.levels import load_recorded
+    from mmaproof.designs.open_points import load_recorded
     from mmaproof.hardware_replay.decided import decide, recordings_in
 
     known = dict(load_recorded())

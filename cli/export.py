@@ -178,11 +178,10 @@ def _vectors(
     """Write the selected rows of a source; return what was written, as an answer without its file and in words."""
     from mmaproof.designs.files import write_atomically
     from mmaproof.explain.answers.listings import ExportedVectors
-    from mmaproof.generators.formats.files import c_header, testfloat_lines, write_npz
-    from mmaproof.generators.formats.selection import select
+    from mmaproof.generators.formats.selection import c_header, select, testfloat_lines, write_npz
     from mmaproof.generators.formats.verilog import bench_files, write_texts
     from mmaproof.generators.vectors import write_vectors
-    from mmaproof.hardware_replay.tables.write import write_operands
+    from mmaproof.hardware_replay.tables.numbers import write_operands
 
     k, rows, seed = drawn
     selection = select(source, designs, k=k, rows=rows, seed=seed, version=tool_version())
@@ -211,8 +210,8 @@ def _program(
     from mmaproof.designs.errors import InputError
     from mmaproof.designs.files import write_atomically
     from mmaproof.explain.answers.listings import ExportedProgram
-    from mmaproof.generators.formats.programs import CUDA, HIP, MOST_ROWS, program
-    from mmaproof.generators.sources import read_rows
+    from mmaproof.generators.formats.selection import CUDA, HIP, MOST_ROWS, program
+    from mmaproof.generators.vectors import read_rows
     from mmaproof.hardware_replay.cuda import device
     from mmaproof.hardware_replay.hip import mfma
 
@@ -248,7 +247,7 @@ def _query(designs: list[Design], output: Path, options: QuestionOptions) -> tup
     from mmaproof.designs.design import check_askable
     from mmaproof.designs.files import write_atomically
     from mmaproof.explain.answers.listings import ExportedQuestion
-    from mmaproof.generators.formats.files import equivalence_script
+    from mmaproof.generators.formats.selection import equivalence_script
     from mmaproof.properties.equivalence import Equivalence
 
     first, second = designs
@@ -268,8 +267,7 @@ def _judge(
     from mmaproof.designs.files import write_atomically
     from mmaproof.explain.answers.listings import ExportedModel
     from mmaproof.gemm.programs.named import find_plan
-    from mmaproof.generators.models.c_judge import make_judge
-    from mmaproof.generators.models.js_judge import js_judge
+    from mmaproof.generators.models.judges import js_judge, make_judge
 
     plan = find_plan(source)
     model, text = make_judge(plan, k, tool_version())
@@ -291,8 +289,7 @@ def _model(
     from mmaproof.generators.formats.verilog import write_texts
     from mmaproof.generators.models.c_model import c_files
     from mmaproof.generators.models.cuda_model import cuda_files
-    from mmaproof.generators.models.model import make_model
-    from mmaproof.generators.models.self_test import ROWS, make_self_test
+    from mmaproof.generators.models.model import ROWS, make_model, make_self_test
     from mmaproof.generators.models.sv_model import sv_files
 
     k, rows, seed = drawn

@@ -17,7 +17,7 @@ from mmaproof.cli.verdicts import run_of
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
     from mmaproof.explain.answers.surveys import FeatureOf, FingerprintAnswer
-    from mmaproof.verification.fingerprint import Feature
+    from mmaproof.verification.check import Feature
 
 Rows = dict[str, list["Feature"]]
 """property -> what it says of each design, in the order of the designs"""
@@ -68,7 +68,7 @@ def fingerprint(
     from mmaproof.designs.errors import InputError
     from mmaproof.generators.standard import vectors_of
     from mmaproof.properties.library import find_property
-    from mmaproof.verification.fingerprint import SEARCH, feature_of_task, tasks_of
+    from mmaproof.verification.check import SEARCH, feature_of_task, tasks_of
     from mmaproof.verification.search import Means
 
     designs = list({d.name: d for d in map(find_design, names)}.values())
@@ -127,7 +127,7 @@ def cell(feature: Feature) -> str:
 
 def print_fingerprint(rows: Rows, designs: Sequence[Design]) -> None:
     """Print the answers as a table, a letter for each design. Nothing is cut off on a narrow terminal."""
-    from mmaproof.verification.fingerprint import designs_differ
+    from mmaproof.verification.check import designs_differ
 
     features = {name: row[0].asked.feature for name, row in rows.items()}
     columns = [["property", *rows]]

@@ -131,7 +131,7 @@ def check_next(target: Target, path: Path) -> None:
     """Raise InputError where operands cannot be written to ``path``, or the target can be asked itself."""
     from mmaproof.designs.errors import InputError
     from mmaproof.designs.files import make_way
-    from mmaproof.hardware_replay.tables.write import check_ending
+    from mmaproof.hardware_replay.tables.numbers import check_ending
     from mmaproof.hardware_replay.targets import RecordingTarget
 
     if not isinstance(target, RecordingTarget):
@@ -142,7 +142,7 @@ def check_next(target: Target, path: Path) -> None:
 
 def write_next(path: Path, outcome: Identification) -> None:
     """Write the operands that the unit of a file is to be run on next, and say so; nothing where none are left."""
-    from mmaproof.hardware_replay.tables.write import write_operands
+    from mmaproof.hardware_replay.tables.numbers import write_operands
 
     proposed = outcome.proposed
     if proposed is None or not len(proposed):
@@ -171,8 +171,7 @@ def _proof(target: Target, outcome: Identification, solving: Solving, timeout: s
 
 def _proved(proof: Comparison) -> EqualityProof:
     """Return the proof as a part of an answer."""
-    from mmaproof.explain.answers.answer import ABSENT
-    from mmaproof.explain.answers.parts import Witness
+    from mmaproof.explain.answers.answer import ABSENT, Witness
     from mmaproof.explain.answers.surveys import EqualityProof
 
     fmt, witness = proof.question.designs[0].d_format, proof.witness

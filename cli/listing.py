@@ -174,7 +174,7 @@ def print_designs(chosen: Sequence[Design]) -> None:
 
 def evidence_word(design: Design) -> str:
     """Return in a word what the row of a design rests on: its level, and whether recordings decide some of it."""
-    from mmaproof.designs.levels import load_recorded
+    from mmaproof.designs.open_points import load_recorded
 
     stated = design.evidence.whole
     word = MARK if design.is_assumed else "-" if stated is None else stated.level.value

@@ -146,7 +146,7 @@ def _with_values(arguments: list[str]) -> list[str]:
 def _status_of(error: Exception, given: list[str]) -> int:
     """Print what ``error`` says of the arguments ``given``, and return the exit status that it means."""
     from mmaproof.designs.errors import DesignError, MmaproofError, TargetUnavailable
-    from mmaproof.smt.solving.errors import LimitError, SolverNotInstalledError, StoreError, UnknownSolverError
+    from mmaproof.smt.solving.verdict import LimitError, SolverNotInstalledError, StoreError, UnknownSolverError
 
     if type(error).__name__ == "Abort":  # the parser's, after a Ctrl-C, and after any EOFError too
         if not isinstance(error.__cause__, EOFError):

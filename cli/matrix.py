@@ -61,8 +61,7 @@ def matrix(
     """
     from mmaproof.cli.matrix_text import Matrix, print_matrix, require_pictures, write_picture
     from mmaproof.designs.files import make_way
-    from mmaproof.verification.classes import groups_of
-    from mmaproof.verification.matrix import not_comparable, pairs_of
+    from mmaproof.verification.matrix import groups_of, not_comparable, pairs_of
 
     started = time.monotonic()
     designs = chosen(names or [], everything, architectures or [])
@@ -153,8 +152,7 @@ def matrix_of(done: Matrix) -> MatrixAnswer:
 
 def pair_of(answer: PairVerdict, known: dict[str, Any]) -> Pair:
     """Return the answer of a pair: that of `compare`, with its question, and what is ``known`` of that."""
-    from mmaproof.explain.answers.answer import ABSENT
-    from mmaproof.explain.answers.parts import DifferingWitness
+    from mmaproof.explain.answers.answer import ABSENT, DifferingWitness
     from mmaproof.explain.answers.surveys import Pair
 
     done = answer.comparison

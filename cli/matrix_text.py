@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from mmaproof.designs.design import Design
     from mmaproof.designs.element import Operands
     from mmaproof.designs.formats import Format
-    from mmaproof.verification.classes import Class, Group
     from mmaproof.verification.compare import Comparison
-    from mmaproof.verification.matrix import PairVerdict
+    from mmaproof.verification.matrix import Class, Group, PairVerdict
 
 
 FEW = 12
@@ -151,7 +150,7 @@ def shortened(members: Class) -> Iterator[str]:
 
 def _between(group: Group, first: Class, second: Class) -> str:
     """Return what is known of two classes."""
-    from mmaproof.verification.classes import simplest_difference
+    from mmaproof.verification.matrix import simplest_difference
 
     answers = group.between(first, second)
     lengths = sorted({a.comparison.question.k for a in answers})

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mmaproof.designs.design import Design
     from mmaproof.designs.element import Operands
     from mmaproof.designs.formats import Format
-    from mmaproof.explain.answers.parts import OperandSet
+    from mmaproof.explain.answers.answer import OperandSet
 
 X = TypeVar("X")
 
@@ -71,8 +71,8 @@ def _selected(design: Design, b: str, metadata: str) -> str:
 
 def parse_patterns(column: str, text: str, fmt: Format) -> tuple[int, ...]:
     """Return the patterns of numbers and patterns, with commas or blanks between. OperandError names the element."""
+    from mmaproof.designs.element import exact_pattern
     from mmaproof.designs.errors import OperandError
-    from mmaproof.designs.numbers import exact_pattern
 
     patterns = []
     text = re.sub(r"\s*\*\s*", "*", text.strip())

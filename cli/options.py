@@ -438,7 +438,7 @@ def kept_in(folder: Path | None) -> Iterator[None]:
     if folder is None:
         yield
         return
-    from mmaproof.smt.proving.kept_lemmas import keeping
+    from mmaproof.smt.proving.lemma import keeping
 
     with keeping(folder):
         try:
@@ -548,8 +548,8 @@ def default_store() -> Path | None:
 
 def _usable_default() -> Path | None:
     from mmaproof.designs.errors import InputError
-    from mmaproof.smt.solving.errors import StoreError
     from mmaproof.smt.solving.store import Store
+    from mmaproof.smt.solving.verdict import StoreError
 
     try:
         file = default_store()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from mmaproof.designs.design import Design
-    from mmaproof.smt.open_points import OpenPoints
+    from mmaproof.smt.evaluate import OpenPoints
 
 
 X = TypeVar("X")

@@ -31,10 +31,9 @@ from mmaproof.cli.verdicts import bit_lines
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
     from mmaproof.explain.answers.listings import MismatchAnswer, Replayed
-    from mmaproof.hardware_replay.answers import Answers
     from mmaproof.hardware_replay.replay import Mismatch, Replay
     from mmaproof.hardware_replay.tables.reading import Wanted
-    from mmaproof.hardware_replay.target import Target
+    from mmaproof.hardware_replay.target import Answers, Target
     from mmaproof.properties.preconditions import Precondition
 
 
@@ -120,7 +119,7 @@ class Rows:
     def where(self, preconditions: Sequence[Precondition]) -> Rows:
         """Return the rows that satisfy every precondition. Raises InputError if there is none."""
         from mmaproof.designs.errors import InputError
-        from mmaproof.properties.meant import meant_rows
+        from mmaproof.properties.question import meant_rows
 
         held = [x.select(meant_rows(x.formats, x.batch, preconditions)) for x in self.answers]
         held = [x for x in held if len(x.batch)]

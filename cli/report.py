@@ -22,8 +22,8 @@ def report(
     page says so.
     """
     from mmaproof.designs.files import make_way, write_atomically
-    from mmaproof.explain.reports.kinds import read_answer
-    from mmaproof.explain.reports.kinds import report as report_of
+    from mmaproof.explain.reports.page import read_answer
+    from mmaproof.explain.reports.page import report as report_of
 
     make_way(html, read=files)
     with progress("writing the report"):

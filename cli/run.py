@@ -26,13 +26,13 @@ def run(
     showing: ShowingOptions = SHOWING,
 ) -> int:
     """Compute d = c + sum a[k]*b[k] as a design does."""
-    from mmaproof.designs.numbers import decimal_of
+    from mmaproof.designs.element import decimal_of
     from mmaproof.explain import explain
-    from mmaproof.explain.answers.parts import RestsOn
+    from mmaproof.explain.answers.answer import RestsOn
     from mmaproof.explain.answers.verdicts import RunAnswer
     from mmaproof.explain.text import Drawing
     from mmaproof.explain.values import pattern_value
-    from mmaproof.smt.open_points import open_points
+    from mmaproof.smt.evaluate import open_points
     from mmaproof.smt.trace import evaluate
 
     found = named_design(design)
@@ -76,7 +76,7 @@ def serve(design: DesignName, decimal: Decimal = False) -> int:
     Exit status 0 at the end of the input; 2 after a line that is malformed or does not fit the design.
     """
     from mmaproof.designs.errors import InputError
-    from mmaproof.hardware_replay.serving import serve as answer
+    from mmaproof.hardware_replay.process import serve as answer
 
     if sys.stdin is None:
         raise InputError("serve reads stdin, which is closed")

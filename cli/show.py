@@ -50,7 +50,7 @@ def show(
     property comes out the other way. An algorithm: its parameters. A plan, or a design with --k: its operations. User
     RTL: what was elaborated. Recordings: formats, rows, and what made them; several can be named.
     """
-    from mmaproof.cli.recordings import show_recordings
+    from mmaproof.cli.record import show_recordings
     from mmaproof.designs.errors import InputError
 
     if all(x.endswith(".npz") for x in names):
@@ -135,7 +135,7 @@ def show_disclosure(found: object, name: str) -> None:
 def print_design(found: Design) -> None:
     """Print everything about a design for a person."""
     from mmaproof.designs.catalogue import load_catalogue
-    from mmaproof.designs.levels import levels_of
+    from mmaproof.designs.open_points import levels_of
     from mmaproof.designs.parameters import DEFINITIONS, complete_settings, format_settings
     from mmaproof.smt.semantics.datapath import sum_widths
 
@@ -177,7 +177,7 @@ def print_design(found: Design) -> None:
 
 def design_of(design: Design) -> DesignAnswer:
     """Return a design as an answer, with the evidence for each parameter and whether its row is assumed."""
-    from mmaproof.designs.levels import levels_of
+    from mmaproof.designs.open_points import levels_of
     from mmaproof.explain.answers.listings import DesignAnswer, Stated
 
     evidence = {name: Stated.taken(x) for name, x in levels_of(design).items()}

@@ -13,8 +13,7 @@ from mmaproof.cli.output import Exit, complain, note, print_json, progress, resu
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
     from mmaproof.explain import Picture
-    from mmaproof.explain.answers.answer import Absent, Answer
-    from mmaproof.explain.answers.parts import Bundle, NoBundle
+    from mmaproof.explain.answers.answer import Absent, Answer, Bundle, NoBundle
     from mmaproof.generators.vectors import Vector
     from mmaproof.properties.property import QuestionVerdict
 
@@ -63,7 +62,7 @@ def bundled(
 
     if folder is None:
         return status, ABSENT
-    from mmaproof.explain.answers.parts import Bundle, NoBundle
+    from mmaproof.explain.answers.answer import Bundle, NoBundle
     from mmaproof.smt.solving.verdict import Status
     from mmaproof.verification.bundle import NoBundleError, write_bundles
 
@@ -208,7 +207,7 @@ class ShowingOptions:
         from mmaproof.designs.files import write_atomically
         from mmaproof.explain import Picture, joined
         from mmaproof.explain.figure import write_figure
-        from mmaproof.explain.reports.kinds import report, title_of
+        from mmaproof.explain.reports.page import report, title_of
 
         drawn, title = pictures(), title_of(answer)
         if self.html is not None:

@@ -58,7 +58,7 @@ def suite(
     Exit status 0: every pair is proved equivalent, or separated by a vector; 3: some are neither.
     """
     from mmaproof.generators.suite import suites
-    from mmaproof.verification.classes import groups_of
+    from mmaproof.verification.matrix import groups_of
 
     started = time.monotonic()
     designs = chosen(names or [], everything, architectures or [])

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mmaproof.explain.answers.listings import ToleranceAnswer
+    from mmaproof.gemm.tolerances.assertion import Caught
     from mmaproof.gemm.tolerances.data import DataDifference, DataLimits, DataTolerance
-    from mmaproof.gemm.tolerances.sharpness import Caught
     from mmaproof.gemm.tolerances.statistical import Quantile
     from mmaproof.gemm.tolerances.tolerance import Tolerance, TwoNumbers
     from mmaproof.properties.step_loss import StepLoss
@@ -90,7 +90,7 @@ def tolerance(
     plan, or no bundle can be written, and the output says why.
     """
     from mmaproof.designs.errors import InputError
-    from mmaproof.gemm.tolerances.sharpness import sharpness
+    from mmaproof.gemm.tolerances.assertion import sharpness
     from mmaproof.gemm.tolerances.statistical import require_measurable
     from mmaproof.gemm.tolerances.tolerance import tolerance as tolerance_of
 
@@ -125,10 +125,9 @@ def tolerance(
 
 def _bundled(found: Tolerance, folder: Path | None, limits: Limits) -> tuple[Exit, Any, float | None]:
     """Write the bundle of a bound, if one is wanted. Return the exit status, what the answer says, and the bound."""
-    from mmaproof.explain.answers.answer import ABSENT
-    from mmaproof.explain.answers.parts import Bundle, NoBundle
+    from mmaproof.explain.answers.answer import ABSENT, Bundle, NoBundle
     from mmaproof.gemm.tolerances.bundle import write_bound
-    from mmaproof.gemm.tolerances.magnitudes import rounded_up
+    from mmaproof.gemm.tolerances.given import rounded_up
     from mmaproof.verification.bundle import NoBundleError
 
     if folder is None:
@@ -218,8 +217,7 @@ class _Found:
     def answer(self) -> ToleranceAnswer:
         """Return it as an answer."""
         from mmaproof.explain.answers import listings
-        from mmaproof.explain.answers.answer import ABSENT
-        from mmaproof.explain.answers.parts import Reading
+        from mmaproof.explain.answers.answer import ABSENT, Reading
         from mmaproof.properties.step_loss import loss_of
 
         found = self.found

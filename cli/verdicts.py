@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from mmaproof.designs.design import Design
     from mmaproof.designs.formats import Format
-    from mmaproof.explain.answers.parts import Decided, Difference, Lemma, Run, Solver
+    from mmaproof.explain.answers.answer import Decided, Difference, Lemma, Run, Solver
     from mmaproof.properties.property import LemmaVerdict
-    from mmaproof.properties.run_question import Run as RunOfDesign
+    from mmaproof.properties.question import Run as RunOfDesign
     from mmaproof.smt.solving.verdict import SolverIdentity
 
 
@@ -76,7 +76,7 @@ def in_words(answer: Any) -> str:
 
 def solver_of(solver: SolverIdentity | None) -> Solver | None:
     """Return a solver as a part of an answer."""
-    from mmaproof.explain.answers.parts import Solver
+    from mmaproof.explain.answers.answer import Solver
 
     return None if solver is None else Solver(name=solver.name, version=solver.version)
 
@@ -88,8 +88,7 @@ def solvers_of(verdict: Any) -> dict[str, Solver | None]:
 
 def lemma_of(x: LemmaVerdict) -> Lemma:
     """Return a lemma as a part of an answer."""
-    from mmaproof.explain.answers.answer import ABSENT
-    from mmaproof.explain.answers.parts import Lemma
+    from mmaproof.explain.answers.answer import ABSENT, Lemma
 
     return Lemma.taken(x, stage=x.stage or None, status=x.status.value, reason=x.reason or ABSENT, **solvers_of(x))
 
@@ -119,8 +118,7 @@ def witness_fields(question: Any, operands: Any, outputs: Mapping[str, int], fmt
 
 def run_of(run: RunOfDesign) -> Run:
     """Return a run as a part of an answer."""
-    from mmaproof.explain.answers.answer import ABSENT
-    from mmaproof.explain.answers.parts import Run
+    from mmaproof.explain.answers.answer import ABSENT, Run
 
     design = run.design
     return Run(
@@ -239,7 +237,7 @@ def difference(fmt: Format, results: Sequence[int]) -> Difference | None:
 @lru_cache(maxsize=1 << 12)
 def _difference(fmt: Format, x: int, y: int) -> Difference | None:
     """Return the same of two patterns. Many pairs of a matrix have one witness."""
-    from mmaproof.explain.answers.parts import Difference
+    from mmaproof.explain.answers.answer import Difference
     from mmaproof.explain.values import is_finite, pattern_number
 
     if not (is_finite(fmt, x) and is_finite(fmt, y)):

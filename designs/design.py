@@ -1,7 +1,7 @@
 """The record that describes a unit: its signature, its K, how its steps compute, and the source of all that.
 
 Evidence is what the parameters of a row of the catalogue rest on. A row states one level for all of its parameters, and
-others for single ones. That something is recorded is never stated: ``designs/levels.py`` adds it where a recording
+others for single ones. That something is recorded is never stated: ``designs/open_points.py`` adds it where a recording
 excludes every other value.
 """
 

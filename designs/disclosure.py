@@ -17,7 +17,7 @@ from mmaproof.designs.design import DISCLOSED, Design, Evidence, Level, RowEvide
 from mmaproof.designs.errors import DesignError, InputError, did_you_mean
 from mmaproof.designs.files import Fields, parse_object, read_text, shown, why_unreadable
 from mmaproof.designs.formats import Format
-from mmaproof.designs.levels import STRUCTURE, levels_of
+from mmaproof.designs.open_points import STRUCTURE, levels_of
 from mmaproof.designs.parameters import DEFINITIONS, compose, format_parameter, parse_parameter, settings_of
 from mmaproof.designs.signature import Signature
 

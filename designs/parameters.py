@@ -17,7 +17,7 @@ from mmaproof.designs.readings import CONSECUTIVE, ChainInfinity, Join, KOrder, 
 from mmaproof.designs.signature import Signature
 from mmaproof.designs.steps import STEPS, RoundedStep, Step
 from mmaproof.designs.steps.aligned import POINTS
-from mmaproof.designs.steps.record import LETTERS, Definition, IntegerRange, Record, choose, parameter
+from mmaproof.designs.steps.step import LETTERS, Definition, IntegerRange, Record, choose, parameter
 
 
 @dataclass(frozen=True)

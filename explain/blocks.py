@@ -98,7 +98,7 @@ class Picture:
     closing: tuple[str, ...] = ()
 
     def _repr_html_(self) -> str:
-        from mmaproof.explain.html import picture_html, standalone  # noqa: PLC0415  (a circle)
+        from mmaproof.explain.figure import picture_html, standalone  # noqa: PLC0415  (a circle)
 
         return standalone(picture_html(self))
 

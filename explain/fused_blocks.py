@@ -31,8 +31,7 @@ from mmaproof.explain.values import (
     unpacked,
 )
 from mmaproof.smt.semantics.convert import Rules
-from mmaproof.smt.semantics.datapath import sum_widths
-from mmaproof.smt.semantics.labels import Addend, Label, Partial, Product, RoundedSum
+from mmaproof.smt.semantics.datapath import Addend, Label, Partial, Product, RoundedSum, sum_widths
 
 DRAWN_BITS = 64
 """Between the highest and the lowest bit of a late addition that is drawn bit by bit."""

@@ -22,7 +22,7 @@ from mmaproof.explain.fused_blocks import (
 )
 from mmaproof.explain.steps import Name, Step, Sum
 from mmaproof.explain.values import exact, names, pattern_value, units
-from mmaproof.smt.semantics.labels import Partial
+from mmaproof.smt.semantics.datapath import Partial
 from mmaproof.smt.trace import trace
 
 

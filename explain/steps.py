@@ -30,9 +30,8 @@ from mmaproof.explain.values import (
     unpacked,
 )
 from mmaproof.smt.semantics.align import Cut
-from mmaproof.smt.semantics.datapath import Source
+from mmaproof.smt.semantics.datapath import Addend, Group, Label, Part, Partial, Product, Source, is_of_products
 from mmaproof.smt.semantics.fused_sum import FusedSum
-from mmaproof.smt.semantics.labels import Addend, Group, Label, Part, Partial, Product, is_of_products
 from mmaproof.smt.semantics.signals import StepSignals
 
 

@@ -8,9 +8,9 @@ from fractions import Fraction
 from mmaproof.designs.formats import Format
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.semantics import ieee
+from mmaproof.smt.semantics.datapath import Part, Product
 from mmaproof.smt.semantics.integer_step import read_integer
-from mmaproof.smt.semantics.labels import Part, Product
-from mmaproof.smt.semantics.unpack import Unpacked
+from mmaproof.smt.semantics.patterns import Unpacked
 
 _ALGEBRA = IntegerAlgebra()
 

@@ -23,7 +23,7 @@ from mmaproof.explain.values import (
     scaled,
     unpacked,
 )
-from mmaproof.smt.semantics.labels import Addend, Group, Part, Product
+from mmaproof.smt.semantics.datapath import Addend, Group, Part, Product
 
 LONGEST = 60
 """Characters of an exact value that is still read; terms far apart need a longer significand."""

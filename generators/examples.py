@@ -22,8 +22,7 @@ from mmaproof.properties.equivalence import Equivalence
 from mmaproof.smt.solving.limits import worked
 from mmaproof.verification.distributions import kept_bits
 from mmaproof.verification.matrix import comparable_groups
-from mmaproof.verification.search import Budget, search
-from mmaproof.verification.simplify import simplest
+from mmaproof.verification.search import Budget, search, simplest
 
 ROWS = 2_000
 """Operand sets that are tried for a pair. A limit of rows gives the same examples on every machine."""

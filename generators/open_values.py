@@ -18,13 +18,11 @@ from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.design import Design, Evidence, Level
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
-from mmaproof.designs.levels import RecordedRow, levels_of
-from mmaproof.designs.open_points import OpenReading, open_readings
+from mmaproof.designs.open_points import OpenReading, RecordedRow, levels_of, open_readings
 from mmaproof.designs.operands import OperandBatch, Patterns
 from mmaproof.designs.parameters import format_parameter
 from mmaproof.designs.profiles import load_disputes
-from mmaproof.generators.identify.ladders import ladders, lowest_sums
-from mmaproof.generators.identify.probes import first_probes, plain, sparse
+from mmaproof.generators.identify.probes import first_probes, ladders, lowest_sums, plain, sparse
 from mmaproof.generators.suite import set_cover
 from mmaproof.generators.vectors import Vector
 from mmaproof.hardware_replay.decided import Alternative, alternatives

@@ -19,16 +19,14 @@ from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.operands import OperandBatch, pattern_dtype
 from mmaproof.generators.disputes import disputed_designs, find_disputes
-from mmaproof.generators.sources import generated, rows_for
-from mmaproof.generators.vectors import Vector
-from mmaproof.hardware_replay.answers import Answers
+from mmaproof.generators.vectors import Vector, generated, rows_for
 from mmaproof.hardware_replay.recordings import answered
-from mmaproof.hardware_replay.target import Target
+from mmaproof.hardware_replay.target import Answers, Target
 from mmaproof.properties.library import PROPERTIES
 from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
 from mmaproof.smt.trace import evaluate
+from mmaproof.verification.check import Feature, feature_of
 from mmaproof.verification.distributions import BASIC
-from mmaproof.verification.fingerprint import Feature, feature_of
 from mmaproof.verification.search import Means
 
 

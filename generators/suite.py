@@ -17,20 +17,18 @@ import numpy.typing as npt
 from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch, Patterns
+from mmaproof.properties.equivalence import SomePairAgrees
 from mmaproof.properties.preconditions import Finite
-from mmaproof.properties.separation import SomePairAgrees
-from mmaproof.smt.proving.decide import decide
+from mmaproof.smt.proving.lemma import decide
 from mmaproof.smt.solving.limits import Limits, worked
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Model, Status, Verdict
 from mmaproof.smt.trace import evaluate
-from mmaproof.verification.classes import Class, Group
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 from mmaproof.verification.executors import ONE_AT_A_TIME, finished
 from mmaproof.verification.executors import Pool as Executors
-from mmaproof.verification.matrix import PairVerdict
-from mmaproof.verification.search import steer, store_witness, stored_witness
-from mmaproof.verification.simplify import simplest
+from mmaproof.verification.matrix import Class, Group, PairVerdict
+from mmaproof.verification.search import simplest, steer, store_witness, stored_witness
 
 FRESH, CHILDREN = 32, 768
 """Random rows of each distribution, and rows bred from the pool, in one generation."""

@@ -4,12 +4,14 @@ A line holds ``a``, ``b`` (lists of hexadecimal patterns), ``c``, scales where t
 ``outputs`` (design name -> d), ``why`` (what the vector shows), ``tags`` (the events that it hits), ``origin`` (search,
 or a solver with its version), ``seed`` of random operands and ``version`` of the tool. Only the operands, formats and
 outputs are needed to read one.
+
+Sources of operands: recordings, vector files, and distributions of random ones.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from html import escape
 from pathlib import Path
@@ -18,15 +20,19 @@ from typing import Any
 import numpy as np
 
 from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.files import parse_object, read_text, why_unreadable, write_atomically
 from mmaproof.designs.formats import Format, find_format
 from mmaproof.designs.operands import OperandBatch, pattern_dtype
-from mmaproof.explain.answers.parts import OperandSet
-from mmaproof.explain.html import standalone
+from mmaproof.explain.answers.answer import OperandSet
+from mmaproof.explain.figure import standalone
 from mmaproof.explain.reports.page import witness_html
-from mmaproof.hardware_replay.answers import Answers, Rows
+from mmaproof.hardware_replay.tables.reading import Wanted, read_operands
+from mmaproof.hardware_replay.tables.recognise import STDIN, files_of
+from mmaproof.hardware_replay.target import Answers, Numbered, Rows
+from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 
 
 @dataclass(frozen=True)
@@ -269,3 +275,65 @@ def _answers(file: VectorFile, name: str, rows: list[tuple[int, Vector, int]]) -
     held = _rows(file, name, [(number, vector) for number, vector, _ in rows])
     d = np.array([output for _, _, output in rows], dtype=pattern_dtype(held.formats[3]))
     return Answers(**{x.name: getattr(held, x.name) for x in fields(held)}, d=d)
+
+
+_AT_ONCE = 1 << 16
+
+DEFAULT_ROWS = 1000
+"""Random operand sets where no number is given."""
+
+MOST_PRODUCTS = 1 << 27
+"""Products of the random operands that are held at a time: those of fp64 take 2 GB."""
+
+
+def read_rows(source: str, designs: Sequence[Design], *, k: int | None, rows: int | None, seed: int) -> list[Rows]:
+    """Return the operands that ``source`` spells: a vector file, a recording, another file, or a distribution.
+
+    Vectors are grouped as ``rows_of`` does. Random operands are for the one design, ``rows`` of them of length ``k``
+    (default the instruction's). Raises InputError where the source is malformed, or does not say which operands.
+    """
+    if source in DISTRIBUTIONS:
+        if len(designs) != 1:
+            raise InputError(f"{source}: of which formats and length? choose one instruction with --design NAME")
+        wanted = DEFAULT_ROWS if rows is None else rows
+        length = designs[0].k if k is None else k
+        if wanted * length > MOST_PRODUCTS:
+            raise InputError(f"{wanted} rows of k = {length} are more than {MOST_PRODUCTS} products: ask for fewer")
+        parts = list(generated(designs[0], source, wanted, seed, k))
+        batch = OperandBatch.concatenate([x.batch for x in parts])
+        return [rows_for(designs[0], batch, parts[0].whence, seed=seed)]
+    if k is not None or rows is not None:
+        raise InputError(f"--k and --rows are of random operands; {source} holds its own")
+    if not is_vector_file(source):
+        if source != STDIN and not Path(files_of(source)[0]).exists():
+            raise InputError(f"{source}: no such file; random operands are {', '.join(DISTRIBUTIONS)}")
+        known = designs[0].signature if len(designs) == 1 else None
+        return [read_operands(source, Wanted(known))]
+    file = read_vectors(Path(source))
+    if file.problems:
+        raise InputError(file.problems[0])
+    return rows_of(file, [x.base_name for x in designs])
+
+
+def generated(design: Design, distribution: str, rows: int, seed: int, k: int | None = None) -> Iterator[Rows]:
+    """Yield ``rows`` operand sets of length ``k`` (default the instruction's) from a distribution, some at a time.
+
+    The same seed gives the same operands. Raises InputError for an unknown distribution.
+    """
+    rng = np.random.default_rng(seed)
+    for first in range(0, rows, _AT_ONCE):
+        batch = draw(distribution, design, min(_AT_ONCE, rows - first), design.k if k is None else k, rng)
+        yield rows_for(design, batch, f"{distribution} (seed {seed})", first, seed)
+
+
+def rows_for(design: Design, batch: OperandBatch, whence: str, first: int = 0, seed: int | None = None) -> Rows:
+    """Return operands as rows for ``design``, of which ``first`` come before them."""
+    return Rows(
+        batch=batch,
+        formats=design.formats,
+        labels=Numbered("row", first + 1, len(batch)),
+        whence=whence,
+        scale_format=design.scale_format,
+        design=design.name,
+        seed=seed,
+    )

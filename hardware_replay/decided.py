@@ -22,13 +22,13 @@ import numpy.typing as npt
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError, InputError
-from mmaproof.designs.levels import STRUCTURE, RecordedRow
+from mmaproof.designs.open_points import STRUCTURE, RecordedRow
 from mmaproof.designs.parameters import DEFINITIONS, complete_settings, format_parameter
 from mmaproof.designs.profiles import load_disputes
 from mmaproof.designs.readings import KOrder
-from mmaproof.designs.steps.record import IntegerRange
-from mmaproof.hardware_replay.answers import Answers
+from mmaproof.designs.steps.step import IntegerRange
 from mmaproof.hardware_replay.recordings import read_index, read_recording
+from mmaproof.hardware_replay.target import Answers
 from mmaproof.smt.evaluate import SharedBatch, equal_patterns, evaluate_batch
 from mmaproof.smt.semantics.datapath import sum_widths
 

@@ -1,6 +1,6 @@
 """Emulation of a unit: dot products and whole matrix products, bit for bit as a design computes them.
 
-Operands and results are arrays of the formats' own types (``mmaproof.designs.arrays``). A long dot product is a
+Operands and results are arrays of the formats' own types (``mmaproof.designs.operands``). A long dot product is a
 chain of whole instructions, each taking the d of the one before as its c, so memory does not grow with K.
 
 Native code computes where it is installed and pays, and NumPy arrays elsewhere (``mmaproof.smt.backends``).
@@ -16,20 +16,27 @@ from typing import TYPE_CHECKING, Any, Literal, cast, overload
 import numpy as np
 import numpy.typing as npt
 
-from mmaproof.designs.arrays import array_of, as_numpy, patterns_of
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError, OperandError
 from mmaproof.designs.formats import FORMATS, Format
-from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
+from mmaproof.designs.operands import OperandBatch, Patterns, array_of, as_numpy, pattern_dtype, patterns_of
 from mmaproof.gemm.programs import Plan
 from mmaproof.gemm.programs.evaluate import multiply_plan
 from mmaproof.gemm.programs.named import find_plan
 from mmaproof.smt.algebra.protocol import Word
 from mmaproof.smt.backends import Backend, wanted_backend
-from mmaproof.smt.evaluate import ARRAYS, CHUNK_ROWS, evaluate_batch, product_natively
+from mmaproof.smt.evaluate import (
+    ARRAYS,
+    CHUNK_ROWS,
+    PRODUCTS,
+    OpenPoints,
+    evaluate_batch,
+    product_natively,
+    results_under_readings,
+    sample,
+)
 from mmaproof.smt.native.paying import MATRICES, accounted, pays
-from mmaproof.smt.open_points import PRODUCTS, OpenPoints, results_under_readings, sample
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
 
 if TYPE_CHECKING:

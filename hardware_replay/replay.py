@@ -11,12 +11,10 @@ import numpy.typing as npt
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import Format
-from mmaproof.hardware_replay.answers import Answers
-from mmaproof.hardware_replay.target import Target
+from mmaproof.hardware_replay.target import Answers, Target
 from mmaproof.hardware_replay.targets import ModelTarget, find_target
-from mmaproof.smt.evaluate import equal_patterns
-from mmaproof.smt.open_points import OpenPoints
-from mmaproof.smt.open_points import open_points as points_of
+from mmaproof.smt.evaluate import OpenPoints, equal_patterns
+from mmaproof.smt.evaluate import open_points as points_of
 
 _LOOKED_AT = 1000
 """Rows with the fewest operands that are not zero, of which the simplest are shown."""

@@ -21,7 +21,6 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError, TargetUnavailable
 from mmaproof.designs.operands import OperandBatch, pattern_dtype
-from mmaproof.hardware_replay.answers import Rows
 from mmaproof.hardware_replay.rtl_bench import (
     BENCH,
     RESULT,
@@ -33,12 +32,10 @@ from mmaproof.hardware_replay.rtl_bench import (
     layout_of,
     rows_text,
 )
-from mmaproof.hardware_replay.target import Ran, Unit
+from mmaproof.hardware_replay.target import Ran, Rows, Unit
 from mmaproof.rtl import RtlUnit
-from mmaproof.rtl.elaboration import MEMORY_BYTES
+from mmaproof.rtl.elaboration import MEMORY_BYTES, Limits, as_verilog
 from mmaproof.rtl.meant import in_one_pass
-from mmaproof.rtl.tools import Limits
-from mmaproof.rtl.vhdl import as_verilog
 from mmaproof.smt.trace import evaluate, named_signals
 
 SECONDS = 300.0

@@ -12,12 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mmaproof.designs.arrays import array_of, patterns_of
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError, InputError, OperandError
-from mmaproof.designs.operands import OperandBatch, Patterns
-from mmaproof.hardware_replay.answers import Answers, Rows
+from mmaproof.designs.operands import OperandBatch, Patterns, array_of, patterns_of
 from mmaproof.hardware_replay.arm_cpu import ARM_INSTRUCTIONS, find_arm_instruction
 from mmaproof.hardware_replay.cpu import find_cpu_instruction
 from mmaproof.hardware_replay.cuda.device import open_device
@@ -26,7 +24,7 @@ from mmaproof.hardware_replay.recordings import is_recording, read_provenance
 from mmaproof.hardware_replay.rtl_simulator import SimulatorTarget
 from mmaproof.hardware_replay.tables.reading import NOTHING_SAID, Wanted, read_answers
 from mmaproof.hardware_replay.tables.recognise import STDIN, are_there
-from mmaproof.hardware_replay.target import Ran, Target, Unit
+from mmaproof.hardware_replay.target import Answers, Ran, Rows, Target, Unit
 from mmaproof.rtl import RtlUnit
 from mmaproof.rtl.meant import read_whole
 from mmaproof.smt.evaluate import evaluate_batch

@@ -1,29 +1,53 @@
-"""Equivalence of two designs: the same d for the same operands."""
+"""Equivalence of two designs: the same d for the same operands.
+
+The lemmas behind most proofs that a reading cannot be observed, because it changes no alignment that matters.
+
+Take two designs that differ only in what decides e_max, or in how a subnormal c is aligned. They treat aligned terms in
+the same way. If e_max is the same, they also align each product in the same way, because readings of zero operands
+change only the exponents of zero products. So one step of both returns the same result on all operands if
+
+1. e_max of every fused sum and the aligned c agree wherever some product is not zero (``SameAlignment``);
+2. both return the same result wherever all products are zero (``EqualWithoutProducts``).
+
+If that holds for one step on all operands, c included, then it holds for a chain of such steps.
+
+Separation: the question whether one input tells several pairs of designs apart at once.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 
-from mmaproof.designs.arithmetic import repeats_one_step, same_arithmetic
+import numpy as np
+import numpy.typing as npt
+
+from mmaproof.designs.arithmetic import differing_parameters, repeats_one_step, same_arithmetic, steps_of_chain
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import Format
+from mmaproof.designs.operands import OperandBatch
+from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.preconditions import Pattern, Precondition, of_numbers, restricting
 from mmaproof.properties.question import Argument, Question
+from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.bundles.aligned_alike_steps import AlignedAlikeSteps, differ_in_alignment
+from mmaproof.smt.bundles.aligned_alike_steps import DECIDE_ALIGNMENT, AlignedAlikeSteps, differ_in_alignment
 from mmaproof.smt.bundles.in_turn_steps import InTurnSteps
 from mmaproof.smt.bundles.leaves import use_equal_results
 from mmaproof.smt.bundles.regrouped_steps import RegroupedSteps, is_regrouping
+from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
 from mmaproof.smt.proving.lemma import Lemma
-from mmaproof.smt.proving.sequential import is_rewriting, sequential_lemmas
-from mmaproof.smt.semantics import OperandWords, dot_product_accumulate, equal_results
+from mmaproof.smt.proving.two_terms import is_rewriting, sequential_lemmas
+from mmaproof.smt.semantics import OperandWords, StepSignals, dot_product_accumulate, equal_results
+from mmaproof.smt.semantics.datapath import Addend, is_of_products
+from mmaproof.smt.trace import evaluate
 
 
 class Equivalence(Question):
@@ -199,3 +223,141 @@ class Equivalence(Question):
 
 def _name(fmt: Format | None) -> str:
     return "absent" if fmt is None else fmt.name
+
+
+class SameAlignment(Equivalence):
+    """Every fused sum of one step has the same e_max in both designs, and the same aligned c, or no nonzero product.
+
+    Raises DesignError if the designs differ in a parameter that affects more, or have more than one step.
+    """
+
+    name = "wherever a product is not zero, e_max and the aligned c agree"
+
+    def __init__(self, first: Design, second: Design, *, where: Sequence[Precondition] = ()) -> None:
+        super().__init__(first, second, where=where)
+        beyond = sorted(differing_parameters(first, second) - set(DECIDE_ALIGNMENT))
+        if beyond or first.formats != second.formats or any(d.k != d.step.L for d in self.designs):
+            raise DesignError(f"{first.name} and {second.name} differ in more than the alignment of one step: {beyond}")
+
+    @property
+    def aligns(self) -> bool:
+        """Whether both steps guarantee aligned sums. If they do not, the second lemma is the whole question."""
+        return all(d.guarantees(Guarantee.ALIGNED_SUMS) for d in self.designs)
+
+    def claim(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
+        """Return whether no alignment differs, or all products are zero in both designs."""
+        if not self.aligns:
+            return algebra.truth(True)
+        steps = [dot_product_accumulate(d, algebra, operands).steps[0] for d in self.designs]
+        same = []
+        for x, y in zip(steps[0].sums, steps[1].sums, strict=True):
+            same.append(algebra.equal(x.e_max, y.e_max))
+            same += [algebra.equal(x.aligned[i], y.aligned[i]) for i, label in enumerate(x.labels) if label is Addend.C]
+        return algebra.any_of([algebra.all_of(same), algebra.all_of([_no_products(algebra, s) for s in steps])])
+
+
+class EqualWithoutProducts(SameAlignment):
+    """One step of both designs returns the same result wherever all products are zero."""
+
+    name = "wherever all products are zero, the results agree"
+
+    def claim(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
+        """Return whether the results are equal, or some product is not zero."""
+        equal = Equivalence.claim(self, algebra, operands)
+        if not self.aligns:
+            return equal
+        step = dot_product_accumulate(self.designs[0], algebra, operands).steps[0]
+        return algebra.any_of([equal, algebra.negation(_no_products(algebra, step))])
+
+
+def _no_products(algebra: Algebra[D, T], step: StepSignals[D, T]) -> Truth[T]:
+    """Return whether every product (or group of them) of a step is zero."""
+    return algebra.all_of(
+        [
+            algebra.is_value(term.significand, 0)
+            for total in step.sums
+            for label, term in zip(total.labels, total.terms, strict=True)
+            if is_of_products(label)
+        ]
+    )
+
+
+def alignment_lemmas(first: Design, second: Design, length: int) -> tuple[SameAlignment, ...]:
+    """Return the lemmas that make two designs equal, which differ in ``DECIDE_ALIGNMENT`` only and chain alike.
+
+    They are about dot products of ``length``. Raises DesignError where the designs differ in more, or where the steps
+    of such a chain are not all one step on any accumulator.
+    """
+    steps = _one_step(first, length), _one_step(second, length)
+    return SameAlignment(*steps), EqualWithoutProducts(*steps)
+
+
+def _one_step(design: Design, length: int) -> Design:
+    """Return the design of a single step on any accumulator: a chain of equal steps is equal.
+
+    Raises DesignError if the steps of a chain differ.
+    """
+    if design.chain.adds_c_once:
+        # c joins once, after the chain, and the steps of the chain read any accumulator but the first, which reads +0
+        design = replace(design, chain=replace(design.chain, adds_c_once=False))
+    steps = steps_of_chain(design, length)
+    if steps is None or len(steps) > 1:
+        raise DesignError(f"{design.name}: the steps of its chain do not all read their c alike")
+    return steps[0]
+
+
+_INTEGERS = IntegerAlgebra()
+_ARRAYS = ArrayAlgebra()
+
+
+class SomePairAgrees(Question):
+    """On every input of length ``k``, the two designs of at least one of the ``pairs`` return equal d.
+
+    If it is proved, no single input separates all pairs. A witness is an input that does. ``pairs`` are positions in
+    ``designs``, which are comparable with each other. Equal means the same as in ``Equivalence``: both are NaN, or they
+    have the same bits.
+    """
+
+    def __init__(
+        self,
+        designs: Sequence[Design],
+        pairs: Sequence[tuple[int, int]],
+        k: int,
+        where: Sequence[Precondition] = (),
+    ) -> None:
+        first = designs[0]
+        self.designs = tuple(designs)
+        self.pairs = tuple(pairs)
+        self.scale_format = first.scale_format
+        self.formats = first.formats[:3]
+        self.k = k
+        self.where = restricting(where, self.formats)
+        self.blocks = first.blocks(k)
+
+    def claim(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
+        """Return whether the designs of some pair return equal d."""
+        fmt = self.designs[0].d_format
+        d = [dot_product_accumulate(x, algebra, operands).d for x in self.designs]
+        return algebra.any_of([equal_results(algebra, fmt, d[i], d[j]) for i, j in self.pairs])
+
+    def is_refuted_by(self, operands: Operands) -> bool:
+        """Return whether the operands satisfy the preconditions and separate all pairs, computed on integers.
+
+        It stops at the first pair that agrees, because most inputs do not separate all pairs.
+        """
+        fmt = self.designs[0].d_format
+        d: dict[int, int] = {}
+        for pair in self.pairs:
+            d |= {i: evaluate(self.designs[i], operands) for i in pair if i not in d}
+            words = (_INTEGERS.unsigned(d[i], fmt.bits) for i in pair)
+            if equal_results(_INTEGERS, fmt, *words).data:
+                return False
+        return self.is_meant(operands)
+
+    def separated(self, batch: OperandBatch) -> npt.NDArray[np.bool_]:
+        """Return which pairs each row separates, shape (rows, pairs). Rows outside the preconditions separate none."""
+        fmt = self.designs[0].d_format
+        d = [evaluate_batch(x, batch) for x in self.designs]
+        apart = np.stack([~equal_patterns(fmt, d[i], d[j]) for i, j in self.pairs], axis=1)
+        meant = np.zeros(len(batch), dtype=bool) | self.precondition(_ARRAYS, self.array_words(batch)).data
+        return np.asarray(apart & meant[:, np.newaxis])

@@ -7,13 +7,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from mmaproof.designs.element import exact_pattern, number_of
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import Format
-from mmaproof.designs.numbers import exact_pattern, number_of
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.algebra.words import normalised
 from mmaproof.smt.semantics import OperandWords
-from mmaproof.smt.semantics.unpack import Unpacked
+from mmaproof.smt.semantics.patterns import Unpacked
 
 
 class Precondition(ABC):

@@ -15,8 +15,7 @@ from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.designs.steps import Guarantee
-from mmaproof.properties.question import Question
-from mmaproof.properties.run_question import Run, RunQuestion, Scope
+from mmaproof.properties.question import Question, Run, RunQuestion, Scope
 from mmaproof.smt.proving.kernel import Theorem, is_theorem
 from mmaproof.smt.solving.verdict import Model, Status, Verdict
 

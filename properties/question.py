@@ -2,13 +2,21 @@
 
 A question is written over the algebra, like the semantics. One definition serves three purposes: the solver gets it as
 terms, the search looks for a witness on arrays or in machine code, and every witness is confirmed on integers.
+
+The key of a question: a text that is the same for equal questions in every process.
+
+Which rows satisfy preconditions.
+
+Questions about the results of runs. Each run is a design on operands made from those of the question.
 """
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
+from enum import Enum
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -17,12 +25,13 @@ import numpy.typing as npt
 from pysmt.environment import Environment
 from pysmt.fnode import FNode
 
+from mmaproof.designs.circuit import Circuit
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
+from mmaproof.designs.errors import DesignError, InputError
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch
-from mmaproof.properties.key import Keyed
-from mmaproof.properties.preconditions import Pattern, Precondition
+from mmaproof.properties.preconditions import Pattern, Precondition, of_numbers, restricting
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.code import CodeAlgebra
 from mmaproof.smt.algebra.integers import IntegerAlgebra
@@ -34,8 +43,86 @@ from mmaproof.smt.proving.journal import RecordedTerms
 from mmaproof.smt.proving.kernel import Kernel
 from mmaproof.smt.proving.lemma import Formula, Lemma
 from mmaproof.smt.proving.staged import Related
-from mmaproof.smt.semantics import OperandWords
-from mmaproof.smt.semantics.unpack import unpack
+from mmaproof.smt.semantics import DotProduct, OperandWords, StepSignals, dot_product_accumulate, equal_results
+from mmaproof.smt.semantics.datapath import datapath
+from mmaproof.smt.semantics.patterns import unpack
+from mmaproof.smt.trace import evaluate
+
+_PACKAGE = "mmaproof."
+_DECIDING = ("signature", "k", "chain", "step", "k_multiple")
+"""The fields of a design on which results depend."""
+
+
+class Keyed:
+    """The base of classes whose key consists of the class and all fields."""
+
+    @property
+    def key(self) -> str | None:
+        """The key as canonical JSON; None if a field is not plain data, because the key would not contain it."""
+        return _key(self, lambda kind: True)
+
+    @property
+    def own_key(self) -> str | None:
+        """The key, if all classes in it are this program's own; None otherwise.
+
+        What another class does is not known from its name, nor from the sources of this program.
+        """
+        return _key(self, lambda kind: kind.__module__.startswith(_PACKAGE))
+
+
+def _key(keyed: Keyed, allows: Callable[[type], bool]) -> str | None:
+    try:
+        return json.dumps(_Data(allows).of_keyed(keyed, ()), sort_keys=True, separators=(",", ":"))
+    except TypeError:
+        return None
+
+
+@dataclass(frozen=True)
+class _Data:
+    """Objects as JSON data, of classes that are allowed."""
+
+    allows: Callable[[type], bool]
+
+    def of_keyed(self, keyed: Keyed, around: tuple[Keyed, ...]) -> Any:
+        """Return ``keyed`` as data. ``around`` are the objects that hold it, the outermost first."""
+        for depth, outer in enumerate(around):
+            if outer is keyed:
+                return {"around": depth}
+        kind = type(keyed)
+        held = {n: x for n, x in vars(keyed).items() if not isinstance(getattr(kind, n, None), cached_property)}
+        return {self._name(kind): {n: self._plain(x, (*around, keyed)) for n, x in held.items()}}
+
+    def _plain(self, value: object, around: tuple[Keyed, ...]) -> Any:
+        """Return a value as JSON data. Raise TypeError if the data would not contain all of it."""
+        record: Any
+        match value:
+            case Enum():
+                record = {self._name(type(value)): value.name}
+            case None | bool() | int() | float() | str():
+                record = value
+            case tuple() | list() | range():
+                record = [self._plain(x, around) for x in value]
+            case dict() if all(type(name) is str for name in value):
+                record = {name: self._plain(x, around) for name, x in value.items()}
+            case Design():
+                held = {n: self._plain(getattr(value, n), around) for n in _DECIDING}
+                record = {self._name(type(value)): held}
+            case Circuit():
+                record = {self._name(type(value)): value.digest}
+            case Keyed():
+                record = self.of_keyed(value, around)
+            case _ if is_dataclass(value) and not isinstance(value, type):
+                held = {f.name: self._plain(getattr(value, f.name), around) for f in fields(value)}
+                record = {self._name(type(value)): held}
+            case _:
+                raise TypeError(f"{value!r} is not plain data")
+        return record
+
+    def _name(self, kind: type) -> str:
+        if not self.allows(kind):
+            raise TypeError(f"{kind} is not known by its name")
+        return f"{kind.__module__}.{kind.__qualname__}"
+
 
 _INTEGERS = IntegerAlgebra()
 _ARRAYS = ArrayAlgebra()
@@ -293,3 +380,174 @@ def operand_words(columns: Sequence[Sequence[Word[D]]]) -> OperandWords[D]:
 def _read_once(columns: Sequence[Sequence[Word[D]]]) -> OperandWords[D]:
     """Return columns of words as operands that the designs of a question share: what one reads, the others have."""
     return replace(operand_words(columns), read={})
+
+
+class _Nothing(Question):
+    """Preconditions without a claim."""
+
+    def __init__(self, formats: Sequence[Format], batch: OperandBatch, where: Sequence[Precondition]) -> None:
+        a, b, c = formats[:3]
+        self.formats, self.scale_format, self.k, self.blocks = (a, b, c), None, batch.k, 0
+        self.where = restricting(where, self.formats)
+
+    def claim(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
+        """Return True."""
+        return algebra.truth(True)
+
+
+def meant_rows(formats: Sequence[Format], batch: OperandBatch, where: Sequence[Precondition]) -> npt.NDArray[np.bool_]:
+    """Return which rows of ``batch`` satisfy every precondition. They do not restrict scales.
+
+    Raises InputError where a precondition is about numbers and an operand is an integer.
+    """
+    if of_numbers(where) and any(f.is_integer for f in formats[:3]):
+        names = ", ".join(dict.fromkeys(f.name for f in formats[:3]))
+        raise InputError(f"rows of {names} are of integers: of preconditions they have patterns only, such as c=0x0")
+    unscaled = OperandBatch(batch.a, batch.b, batch.c)
+    return _Nothing(formats, unscaled, where).examine_precondition(unscaled)
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What a property is asked about: the length (None: one step), preconditions, and the seed of random choices."""
+
+    k: int | None = None
+    where: tuple[Precondition, ...] = ()
+    seed: int = 0
+
+
+ANY = Scope()
+"""One step on any operands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of a witness: a design, operands, and the pattern of d that it returns for them.
+
+    ``whole`` says whether the instruction of that name returns this d. Otherwise only one step of it does, because its
+    other steps, whose products are zero, change the result.
+    """
+
+    design: Design
+    operands: Operands
+    d: int
+    whole: bool = True
+
+
+class RunQuestion(Question):
+    """A claim about the results of one or more runs.
+
+    Without a length in ``scope`` it is about one step of ``design``. Raises DesignError if the length does not fit or
+    preconditions are given for an integer unit, and InputError if a range of exponents leaves only zeros.
+    """
+
+    def __init__(self, design: Design, scope: Scope) -> None:
+        if of_numbers(scope.where) and design.c_format.is_integer:
+            raise DesignError(f"{design.name} is an integer unit: of preconditions it has patterns only, such as c=0x0")
+        self.design = design = design if scope.k is None else design.configured(scope.k)
+        self.scope = scope
+        self.scale_format = design.scale_format
+        self.formats = design.formats[:3]
+        self.k = design.step.L if scope.k is None else scope.k
+        asked = self.asked(design)
+        asked.padded_length(self.k)
+        self.blocks = asked.blocks(self.k)
+        self.where = restricting(scope.where, self.formats)
+
+    def asked(self, design: Design) -> Design:
+        """Return the part of a design that is run: one step, or the whole design if a length is given."""
+        return design.one_step() if self.scope.k is None else design.configured(self.k)
+
+    @property
+    def is_one_step(self) -> bool:
+        """Whether one step of the design takes all products, with nothing before or after it."""
+        return len(datapath(self.asked(self.design), self.k)) == 1
+
+    def runs(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Sequence[tuple[Design, OperandWords[D]]]:
+        """Return the runs, of whole designs. By default the design runs once on the operands."""
+        return ((self.design, operands),)
+
+    def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
+        """Return what the question assumes of the operands besides the preconditions. By default it is nothing."""
+        return algebra.truth(True)
+
+    def finite(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
+        """Return whether no operand is an infinity or a NaN, scales included."""
+        a, b, c = self.formats
+        unpacked = [unpack(algebra, f, x) for f, column in ((a, operands.a), (b, operands.b)) for x in column]
+        unpacked.append(unpack(algebra, c, operands.c))
+        if self.scale_format is not None:
+            scales = (*operands.scale_a, *operands.scale_b)
+            unpacked += [unpack(algebra, self.scale_format, x) for x in scales]
+        return algebra.negation(algebra.any_of([t for x in unpacked for t in (x.infinite, x.nan)]))
+
+    @abstractmethod
+    def relation(
+        self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
+    ) -> Truth[T]:
+        """Return whether the results of the runs, in their order, are as claimed."""
+
+    def precondition(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
+        """Return whether the operands satisfy every precondition and the assumption."""
+        return algebra.all_of([super().precondition(algebra, operands), self.assumption(algebra, operands)])
+
+    def claim(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
+        """Return whether the results of the runs are as claimed."""
+        results = [dot_product_accumulate(self.asked(d), algebra, x) for d, x in self.runs(algebra, operands)]
+        return self.relation(algebra, operands, results)
+
+    def symbolic_step(self) -> StepSignals[FNode, FNode]:
+        """Return the first step of the design on variables. Only the shapes of its signals are used."""
+        algebra = TermAlgebra()
+        return dot_product_accumulate(self.asked(self.design), algebra, self.symbols(algebra)).steps[0]
+
+    def witness_runs(self, operands: Operands) -> tuple[Run, ...]:
+        """Return the runs on these operands, computed on integers.
+
+        A step is shown as an instruction whose other products are zero, if that returns the same d.
+        """
+        runs = []
+        for design, words in self.runs(_INTEGERS, self.integer_words(operands)):
+            columns = [tuple(w.data for w in x) for x in (words.a, words.b, words.scale_a, words.scale_b)]
+            given = Operands(columns[0], columns[1], words.c.data, *columns[2:])
+            d = evaluate(self.asked(design), given)
+            placed = given if self.scope.k is not None else _placed(design, given)
+            whole = placed is not None and evaluate(design, placed) == d
+            runs.append(Run(design, placed if whole and placed is not None else given, d, whole))
+        return tuple(runs)
+
+
+class SameResults(RunQuestion):
+    """All runs return equal d."""
+
+    compares_runs = True
+
+    def relation(
+        self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
+    ) -> Truth[T]:
+        """Return whether they do."""
+        first, *others = results
+        return algebra.all_of([equal_results(algebra, self.design.d_format, first.d, x.d) for x in others])
+
+
+def of_one_step(name: str, design: Design, scope: Scope, otherwise: str = "") -> Scope:
+    """Return the scope of one step for the property ``name``. Raises DesignError for any other length.
+
+    ``otherwise`` says what tells more about another length.
+    """
+    if scope.k not in (None, design.step.L):
+        raise DesignError(f"{name} is about one step of L = {design.step.L} products{otherwise}")
+    return replace(scope, k=None)
+
+
+def _placed(design: Design, step: Operands) -> Operands | None:
+    """Return operands of an instruction whose first step takes ``step``; None if scales do not allow it."""
+    places = design.chain.k_order.permutation(design.k)[: len(step)]
+    if places == list(range(len(step))) and (design.block is None or len(step) % design.block == 0):
+        return step
+    if design.scale_format is not None:
+        return None
+    a, b = [0] * design.k, [0] * design.k
+    for place, x, y in zip(places, step.a, step.b, strict=True):
+        a[place], b[place] = x, y
+    return Operands(tuple(a), tuple(b), step.c)

@@ -31,19 +31,28 @@ from mmaproof.designs.formats import Format
 from mmaproof.designs.steps import Guarantee
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.proving.conversions import ConversionError, conversion_errors, one_number
-from mmaproof.smt.proving.cuts import CutBound, CutError, CutIsExact, CutLemma, CutOfValue, TermLemma, TermShape
+from mmaproof.smt.proving.cuts import (
+    ConversionError,
+    CutBound,
+    CutError,
+    CutIsExact,
+    CutLemma,
+    CutOfValue,
+    TermLemma,
+    TermShape,
+    conversion_errors,
+    one_number,
+)
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.proving.two_terms import jammed_errors
 from mmaproof.smt.semantics import OperandWords, StepSignals, dot_product_accumulate, ieee
 from mmaproof.smt.semantics.align import Cut, loses_bits
 from mmaproof.smt.semantics.convert import Rules
-from mmaproof.smt.semantics.datapath import StepPath, SumPath, datapath
+from mmaproof.smt.semantics.datapath import Addend, Partial, Product, StepPath, SumPath, datapath
 from mmaproof.smt.semantics.fused_step import without_far_c
 from mmaproof.smt.semantics.fused_sum import FusedSum
-from mmaproof.smt.semantics.labels import Addend, Partial, Product
+from mmaproof.smt.semantics.patterns import Unpacked, unpack
 from mmaproof.smt.semantics.terms import Term
-from mmaproof.smt.semantics.unpack import Unpacked, unpack
 
 _SUMS = {
     Partial.WHOLE: "the sum",

@@ -47,9 +47,9 @@ from mmaproof.torch.aten import (
 )
 from mmaproof.torch.dtypes import Cast, dtype_of
 from mmaproof.torch.operators import run
-from mmaproof.torch.planned import Multiplier
 from mmaproof.torch.product import Recipe
 from mmaproof.torch.settings import (
+    Multiplier,
     cast_of,
     check_designs,
     dtypes_of,

@@ -11,10 +11,9 @@ from enum import StrEnum
 import numpy as np
 import torch
 
-from mmaproof.designs.arrays import patterns_of
 from mmaproof.designs.errors import EmulationError
 from mmaproof.designs.formats import FORMATS, Format
-from mmaproof.designs.operands import Patterns
+from mmaproof.designs.operands import Patterns, patterns_of
 
 _NAMED = {
     "fp64": torch.float64,

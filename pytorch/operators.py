@@ -16,9 +16,8 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError, EmulationError
 from mmaproof.gemm.programs import Plan
 from mmaproof.torch.dtypes import Cast, check_tensor, dtype_of
-from mmaproof.torch.planned import Multiplier
 from mmaproof.torch.product import Recipe, product, result_shape
-from mmaproof.torch.settings import cast_of, find, flag, named, promotion_of
+from mmaproof.torch.settings import Multiplier, cast_of, find, flag, named, promotion_of
 
 _SCHEMA = (
     "(Tensor a, Tensor b, Tensor? c, Tensor? scale_a, Tensor? scale_b, str design, str gradient_design, str cast, "

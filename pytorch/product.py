@@ -22,7 +22,7 @@ from mmaproof.torch.dtypes import (
     scale_back,
     tensor_of,
 )
-from mmaproof.torch.planned import Multiplier, Planned
+from mmaproof.torch.settings import Multiplier, Planned
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,8 @@ from mmaproof.rtl.declarations import Declared, declared_ports, fields_of_ports,
 from mmaproof.rtl.elaboration import elaborate
 from mmaproof.rtl.netlist import Module, Port, cone, drivers_of, input_bits, read_module, with_constants
 from mmaproof.rtl.pipeline import Structure, latencies
-from mmaproof.rtl.registers import cut, registers_of, with_next_values
+from mmaproof.rtl.registers import cut, registers_of, shortest_first, with_next_values
 from mmaproof.rtl.unit_file import NEXT, REG, UnitFile
-from mmaproof.rtl.unroll import shortest_first
 
 _NAMES = {
     "a": r"a|act|activation|input|ifmap|west|left|lhs|matrix_?a|vec_?a|op_?a|operand_?a|src_?a|rs1|x",

@@ -11,8 +11,7 @@ from dataclasses import replace
 
 from mmaproof.designs.circuit import Bit, Bits, Cell
 from mmaproof.designs.errors import InputError
-from mmaproof.rtl.known_bits import constants_and_copies
-from mmaproof.rtl.latches import CHOICE, without_keeping
+from mmaproof.rtl.known_bits import CHOICE, constants_and_copies, without_keeping
 from mmaproof.rtl.netlist import Module, cone, drivers_of, in_order, input_bits, loop_among, named, with_constants
 from mmaproof.rtl.registers import LATCHES, Register, check_controls, opens, registers_of
 from mmaproof.smt.semantics.cells import RULES

@@ -23,10 +23,9 @@ from mmaproof.rtl.elaboration import FACTS_ABOUT_X, MEMORY_BYTES, SECONDS, elabo
 from mmaproof.rtl.handshake import Ports, check_handshake
 from mmaproof.rtl.netlist import MOST_CELLS, Module, Port, read_module, with_constants
 from mmaproof.rtl.pipeline import Structure, ages, check_latency, latencies
-from mmaproof.rtl.registers import Register, cut, present_values, with_next_values
+from mmaproof.rtl.registers import Register, Start, circuit_of, cut, present_values, with_next_values
 from mmaproof.rtl.slices import ascending_ports, bits_of, constant_of
 from mmaproof.rtl.unit_file import NEXT, REG, UnitFile, read_unit_file
-from mmaproof.rtl.unroll import Start, circuit_of
 from mmaproof.rtl.views import View, applied, driven, read_views
 
 PRIORITY = "where items of a case statement marked unique or parallel overlap, the first one counts"

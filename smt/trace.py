@@ -14,7 +14,7 @@ from mmaproof.smt.algebra.signals import Signal
 from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate
 
 if TYPE_CHECKING:
-    from mmaproof.smt.open_points import OpenPoints
+    from mmaproof.smt.evaluate import OpenPoints
 
 _INTEGERS = IntegerAlgebra()
 
@@ -101,6 +101,6 @@ def evaluate(design: Design | str, operands: Operands, *, open_points: bool = Fa
     d = trace(design, operands).d.data
     if not open_points:
         return d
-    from mmaproof.smt.open_points import open_points as points_of  # noqa: PLC0415  (imports NumPy)
+    from mmaproof.smt.evaluate import open_points as points_of  # noqa: PLC0415  (imports NumPy)
 
     return d, points_of(design, operands)

@@ -15,16 +15,14 @@ from mmaproof.designs.files import require_new_folder, write_folder
 from mmaproof.gemm.questions.plan_equivalence import PlanEquivalence
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.question import Argument, Question
-from mmaproof.smt.bundles.refutations import Refutations
-from mmaproof.smt.bundles.writing import files_of
-from mmaproof.smt.proving.asked import StagedProof
+from mmaproof.smt.bundles.writing import Refutations, files_of
 from mmaproof.smt.proving.exhaustion import small_ones_first
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError, Theorem, conjuncts
+from mmaproof.smt.proving.lemma import StagedProof
 from mmaproof.smt.solving.limits import Limits, worked
-from mmaproof.smt.solving.prove import Ask
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.refuting import NotRefutedError, Refuter
-from mmaproof.smt.solving.solving import Solving
+from mmaproof.smt.solving.solving import Ask, Solving
 from mmaproof.smt.solving.verdict import Cause, Outcome, Reply
 from mmaproof.verification.netlists import by_nets
 from mmaproof.verification.stages import by_stages, netlist_and_model

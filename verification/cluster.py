@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from mmaproof.designs.errors import InputError
-from mmaproof.smt.solving.errors import SolverNotInstalledError
 from mmaproof.smt.solving.solving import Solving
+from mmaproof.smt.solving.verdict import SolverNotInstalledError
 from mmaproof.verification.executors import DISTRIBUTION, ClusterNotReachable, Pool, running_version
 
 if TYPE_CHECKING:

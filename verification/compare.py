@@ -17,21 +17,19 @@ from mmaproof.designs.errors import InputError
 from mmaproof.designs.open_points import open_readings
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.explain import Picture, explain
-from mmaproof.explain.html import answer_html
+from mmaproof.explain.figure import answer_html
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import Conditions, Precondition, ZeroAccumulator, preconditions_of
 from mmaproof.properties.property import QuestionVerdict, Recalled
 from mmaproof.properties.question import Examined
 from mmaproof.smt.algebra.integers import IntegerAlgebra
-from mmaproof.smt.evaluate import ARRAYS, SharedBatch, evaluate_on_arrays
-from mmaproof.smt.open_points import OpenPoints, open_points, result_of
+from mmaproof.smt.evaluate import ARRAYS, OpenPoints, SharedBatch, evaluate_on_arrays, open_points, result_of
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import Limits, worked
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.verification.distributions import kept_bits
-from mmaproof.verification.search import SIMPLIFYING, Budget, Means, search
-from mmaproof.verification.simplify import simplest
+from mmaproof.verification.search import SIMPLIFYING, Budget, Means, search, simplest
 from mmaproof.verification.strategies import answer
 
 PREFERRING = 1.0

@@ -13,18 +13,17 @@ from dataclasses import replace
 import ml_dtypes
 import numpy as np
 
-from mmaproof.designs.arrays import values_of
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import FORMATS, Format, Specials
-from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
+from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype, values_of
 from mmaproof.designs.readings import NanCode
 from mmaproof.smt.evaluate import ARRAYS
 from mmaproof.smt.semantics.convert import Rules
 from mmaproof.smt.semantics.ieee import convert_number
-from mmaproof.smt.semantics.unpack import unpack
+from mmaproof.smt.semantics.patterns import unpack
 
 _FP64 = FORMATS["fp64"]
 _Column = Callable[[Format, tuple[int, ...], np.random.Generator], Patterns]

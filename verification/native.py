@@ -24,9 +24,9 @@ from mmaproof.smt.algebra.code import TooWideError
 from mmaproof.smt.algebra.nodes import UndefinedOperationError, run
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.native.lowering import continued
-from mmaproof.smt.native.recording import Recorded, record, structure
+from mmaproof.smt.native.terms import Recorded, record, structure
 from mmaproof.smt.proving.native import NativeStages, RefutedError, precondition, prove_graph
-from mmaproof.smt.proving.samples import Samples
+from mmaproof.smt.proving.staged_lemmas import Samples
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits, worked
 from mmaproof.smt.solving.solving import Solving

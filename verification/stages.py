@@ -11,11 +11,11 @@ from mmaproof.designs.design import Design
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.property import LemmaVerdict
 from mmaproof.properties.question import Question
-from mmaproof.smt.proving.asked import StagedLemma, StagedProof
-from mmaproof.smt.proving.samples import Samples
+from mmaproof.smt.proving.lemma import StagedLemma, StagedProof
 from mmaproof.smt.proving.staged import prove_by_stages
+from mmaproof.smt.proving.staged_lemmas import Samples
 from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.prove import Ask
+from mmaproof.smt.solving.solving import Ask
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 from mmaproof.verification.search import steer

@@ -25,18 +25,15 @@ from mmaproof.designs.design import Design, check_askable
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import OperandBatch
-from mmaproof.properties.equivalence import Equivalence
+from mmaproof.properties.equivalence import Equivalence, alignment_lemmas
 from mmaproof.properties.property import Joined, LemmaVerdict, Proof, QuestionVerdict, Recalled
 from mmaproof.properties.question import Argument, Question
-from mmaproof.properties.same_alignment import alignment_lemmas
 from mmaproof.smt.bundles.aligned_alike_steps import differ_in_alignment
-from mmaproof.smt.proving.asked import Lemmas, StagedLemma
-from mmaproof.smt.proving.decide import Statement, decide
 from mmaproof.smt.proving.kernel import NotComposedError, Theorem
-from mmaproof.smt.proving.lemma import Formula
+from mmaproof.smt.proving.lemma import Formula, Lemmas, StagedLemma, Statement, decide
 from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits, worked
 from mmaproof.smt.solving.portfolio import Overtaken, Rival
-from mmaproof.smt.solving.prove import violation_of
+from mmaproof.smt.solving.solving import violation_of
 from mmaproof.smt.solving.verdict import (
     BY_KERNEL,
     JOINED,
@@ -58,13 +55,13 @@ from mmaproof.verification.search import (
     extreme_operands,
     products_at_half,
     search,
+    simplest,
     small_products,
     store_proof,
     store_witness,
     stored_proof,
     stored_witness,
 )
-from mmaproof.verification.simplify import simplest
 from mmaproof.verification.stages import by_stages, lemma_verdict, netlist_and_model, proved_of
 
 AT_ONCE = 0.1

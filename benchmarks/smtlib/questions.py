@@ -14,14 +14,13 @@ from pysmt.environment import Environment
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError, InputError
-from mmaproof.designs.levels import STRUCTURE
+from mmaproof.designs.open_points import STRUCTURE
 from mmaproof.designs.parameters import DEFINITIONS, format_parameter
-from mmaproof.designs.steps.record import IntegerRange
+from mmaproof.designs.steps.step import IntegerRange
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.library import PROPERTIES
 from mmaproof.properties.property import SimpleProperty
-from mmaproof.properties.question import Question
-from mmaproof.properties.run_question import Scope
+from mmaproof.properties.question import Question, Scope
 from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.solving.query import CONST, Query
 

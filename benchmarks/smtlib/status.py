@@ -17,12 +17,11 @@ from typing import assert_never
 from smtlib.questions import Benchmark
 
 from mmaproof.properties.question import Question
-from mmaproof.smt.proving.decide import decide
+from mmaproof.smt.proving.lemma import decide
 from mmaproof.smt.solving.backends import BACKENDS, DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.portfolio import racers, require_agreement
-from mmaproof.smt.solving.query import Query
-from mmaproof.smt.solving.smtlib import asserted
+from mmaproof.smt.solving.query import Query, asserted
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Outcome, Reply, SolverIdentity, Status
 from mmaproof.verification.search import Budget, Means

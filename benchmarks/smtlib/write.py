@@ -20,7 +20,7 @@ from smtlib.status import Known, digest, earn, read_statuses, statuses_text
 
 from mmaproof.designs.files import write_atomically
 from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.smtlib import asserted
+from mmaproof.smt.solving.query import asserted
 
 RELEASED = "2026-11-23"
 """The date of the set, which is part of its name and of each file."""

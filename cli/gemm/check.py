@@ -23,8 +23,8 @@ from mmaproof.cli.verdicts import lemma_of, print_lemmas, say_reason, say_witnes
 
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
-    from mmaproof.explain.answers.products import BatchesChecked, Found, GemmChecked, PlansChecked, SlicesChecked
-    from mmaproof.gemm.answers.plan_questions import PlanCheck
+    from mmaproof.explain.answers.verdicts import BatchesChecked, Found, GemmChecked, PlansChecked, SlicesChecked
+    from mmaproof.gemm.answers.compare import PlanCheck
     from mmaproof.gemm.answers.verdict import AlgorithmVerdict
     from mmaproof.gemm.tolerances.check import GemmCheck
 
@@ -61,8 +61,8 @@ def check(
     what was stated (--where, --below) is violated, with a witness; 3: unknown.
     """
     from mmaproof.designs.errors import InputError, did_you_mean
-    from mmaproof.explain.answers.products import Questions
-    from mmaproof.gemm.answers.plan_questions import PLAN_QUESTIONS
+    from mmaproof.explain.answers.verdicts import Questions
+    from mmaproof.gemm.answers.compare import PLAN_QUESTIONS
     from mmaproof.gemm.tolerances.check import QUESTIONS
 
     questions, named = QUESTIONS | PLAN_QUESTIONS, names or []
@@ -125,7 +125,7 @@ def check_program(
 
 def checked(done: GemmCheck) -> GemmChecked:
     """Return the answer."""
-    from mmaproof.explain.answers.products import GemmChecked
+    from mmaproof.explain.answers.verdicts import GemmChecked
 
     return GemmChecked.taken(
         done,
@@ -175,7 +175,7 @@ def check_plans(
 ) -> int:
     """Answer a question about plans, or all plans of a selection, print the answer, and return the exit status."""
     from mmaproof.designs.errors import InputError
-    from mmaproof.gemm.answers.plan_questions import check_plans as decide
+    from mmaproof.gemm.answers.compare import check_plans as decide
     from mmaproof.gemm.programs.spelling import load_selections
     from mmaproof.verification.search import Means
 
@@ -197,8 +197,8 @@ def check_kernel(
 ) -> int:
     """Run a kernel on batches of rows, print what their bits depend on, and return the exit status."""
     from mmaproof.designs.errors import InputError
-    from mmaproof.explain.answers.products import BatchDifferenceFound, BatchesChecked
-    from mmaproof.hardware_replay.batches import check_batch_invariance
+    from mmaproof.explain.answers.verdicts import BatchDifferenceFound, BatchesChecked
+    from mmaproof.hardware_replay.matrix_targets import check_batch_invariance
 
     if unit is None or asked.where:
         raise InputError(f"--unit DESIGN, whose formats {name} takes, is needed, and no --where")
@@ -229,7 +229,7 @@ def print_batches(answer: BatchesChecked) -> None:
 
 def plans_checked(done: PlanCheck) -> PlansChecked:
     """Return the answer about plans."""
-    from mmaproof.explain.answers.products import PlansChecked, PlansPair
+    from mmaproof.explain.answers.verdicts import PlansChecked, PlansPair
     from mmaproof.verification.check import WORDS
 
     return PlansChecked.taken(
@@ -298,14 +298,14 @@ def _units(names: Sequence[str]) -> list[Design]:
 
 def slices_checked(found: Sequence[tuple[Design, AlgorithmVerdict]]) -> SlicesChecked:
     """Return the slices of units as an answer."""
-    from mmaproof.explain.answers.products import SlicesChecked
+    from mmaproof.explain.answers.verdicts import SlicesChecked
 
     units = [_found(*x) for x in found]
     return SlicesChecked(question="slices", units=units, assumed=assumed_names(x for x, _ in found))
 
 
 def _found(unit: Design, verdict: AlgorithmVerdict) -> Found:
-    from mmaproof.explain.answers.products import Found
+    from mmaproof.explain.answers.verdicts import Found
     from mmaproof.verification.check import WORDS
 
     return Found.taken(verdict, unit=unit.name, verdict=WORDS[verdict.status], **shown_fields(verdict))

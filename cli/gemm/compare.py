@@ -16,7 +16,7 @@ from mmaproof.cli.verdicts import asked, decided, say_decided, say_witness, witn
 
 if TYPE_CHECKING:
     from mmaproof.designs.element import Operands
-    from mmaproof.explain.answers.products import ErrorsCompared, PlansCompared
+    from mmaproof.explain.answers.verdicts import ErrorsCompared, PlansCompared
     from mmaproof.gemm.answers.compare import ErrorComparison, PlanComparison
     from mmaproof.gemm.programs import Plan
     from mmaproof.generators.vectors import Vector
@@ -106,7 +106,7 @@ def parse_factor(text: str) -> Fraction:
 def compared(done: ErrorComparison) -> ErrorsCompared:
     """Return the answer."""
     from mmaproof.explain.answers.answer import ABSENT
-    from mmaproof.explain.answers.products import ErrorOf, ErrorsCompared, ErrorsWitness
+    from mmaproof.explain.answers.verdicts import ErrorOf, ErrorsCompared, ErrorsWitness
 
     question, witness = done.question, None
     if done.answer.witness is not None:
@@ -185,7 +185,7 @@ def compare_bits(
 ) -> int:
     """Compare two plans bit by bit, print the verdict, and return the exit status."""
     from mmaproof.designs.errors import InputError
-    from mmaproof.explain.answers.products import PlansCompared
+    from mmaproof.explain.answers.verdicts import PlansCompared
     from mmaproof.gemm.answers.compare import compare_plans
     from mmaproof.gemm.questions.finite_operands import shaped_for
 
@@ -232,8 +232,7 @@ def bits_vectors(done: PlanComparison) -> list[Vector]:
 
 def pair_fields(done: PlanComparison) -> dict[str, Any]:
     """Return the verdict on two plans as fields."""
-    from mmaproof.explain.answers.answer import ABSENT
-    from mmaproof.explain.answers.parts import Witness
+    from mmaproof.explain.answers.answer import ABSENT, Witness
 
     question, answer = done.question, done.answer
     outputs = {plan.name: d for plan, d in done.outputs}

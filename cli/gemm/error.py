@@ -243,7 +243,7 @@ def parse_sizes(text: str) -> list[int]:
 def point_of(point: Point) -> PointAnswer:
     """Return the errors of one algorithm at one size as a part of an answer; bounds are rounded up."""
     from mmaproof.explain.answers.listings import PointAnswer
-    from mmaproof.gemm.tolerances.magnitudes import rounded_up
+    from mmaproof.gemm.tolerances.given import rounded_up
 
     def up(x: Fraction | None) -> float | None:
         return None if x is None else rounded_up(x)

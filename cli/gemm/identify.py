@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from mmaproof.explain.answers.listings import KernelAnswer, KernelFinding
     from mmaproof.gemm.kernels.outcome import Difference, Finding, Outcome
     from mmaproof.gemm.programs import Plan
-    from mmaproof.hardware_replay.matrix_target import Product
-    from mmaproof.hardware_replay.matrix_targets import RecordedProduct
+    from mmaproof.hardware_replay.matrix_targets import Product, RecordedProduct
 
 SHOWN = 6
 """Plans of a list that are printed."""
@@ -112,7 +111,7 @@ def _product(
     formats: tuple[Format, Format, Format, Format | None], m: int | None, n: int | None, k: int | None
 ) -> Product:
     from mmaproof.designs.errors import InputError
-    from mmaproof.hardware_replay.matrix_target import Product
+    from mmaproof.hardware_replay.matrix_targets import Product
 
     if m is None or n is None or k is None:
         raise InputError("a kernel may choose another way for each shape: give --m, --n and --k")

@@ -9,7 +9,7 @@ from mmaproof.cli.options import argument, complete_programs, option
 from mmaproof.cli.output import say
 
 if TYPE_CHECKING:
-    from mmaproof.explain.answers.products import Numbers
+    from mmaproof.explain.answers.verdicts import Numbers
     from mmaproof.gemm.answers.verdict import Witness
     from mmaproof.gemm.programs import Plan
 
@@ -73,7 +73,7 @@ def require_no_unit(text: str, unit: str | None) -> None:
 
 def numbers_of(witness: Witness) -> Numbers:
     """Return a witness as a part of an answer."""
-    from mmaproof.explain.answers.products import Number, Numbers
+    from mmaproof.explain.answers.verdicts import Number, Numbers
 
     numbers = [Number(name=n.name, format=n.fmt.name, pattern=n.fmt.hex(n.pattern)) for n in witness.numbers]
     return Numbers(shows=witness.shows, numbers=numbers)

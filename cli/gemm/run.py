@@ -41,7 +41,7 @@ def run(
     from mmaproof.designs.errors import InputError, OperandError
     from mmaproof.designs.formats import find_format
     from mmaproof.explain.answers.answer import ABSENT
-    from mmaproof.explain.answers.products import AlgorithmRun, PlanRun
+    from mmaproof.explain.answers.verdicts import AlgorithmRun, PlanRun
     from mmaproof.gemm.answers.run import run_gemm
     from mmaproof.gemm.programs.named import is_plan
 
@@ -97,7 +97,7 @@ def only_c(patterns: tuple[int, ...]) -> int:
 
 def element_fields(done: GemmRun, operands: dict[str, Any]) -> dict[str, Any]:
     """Return what an algorithm or a plan computes as fields."""
-    from mmaproof.explain.answers.parts import RestsOn
+    from mmaproof.explain.answers.answer import RestsOn
 
     return {
         **operands,

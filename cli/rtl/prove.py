@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from mmaproof.rtl import RtlUnit
     from mmaproof.verification.compare import Comparison
     from mmaproof.verification.differing_nets import DifferingNet
-    from mmaproof.verification.registers import Answered
+    from mmaproof.verification.netlists import Answered
 
 
 WORDS = {"equivalent": "equal", "different": "different", "unknown": "unknown", "vacuous": "vacuous"}
@@ -75,7 +75,7 @@ class Proof:
     def verdict(self) -> str:
         """The verdict in one word, without its conditions: of the step, and of what is claimed beside it."""
         from mmaproof.verification.compare import WORDS as WORDS_OF
-        from mmaproof.verification.registers import whole_status
+        from mmaproof.verification.netlists import whole_status
 
         return WORDS[WORDS_OF[whole_status(self.answer, self.answered)]]
 
@@ -83,7 +83,7 @@ class Proof:
     def induction(self) -> str:
         """What follows for several clock cycles of a register that is c and d, or why nothing does."""
         from mmaproof.designs.transitions import DRAIN
-        from mmaproof.verification.registers import has_first_step, holds_while_disabled, why_no_induction
+        from mmaproof.verification.netlists import has_first_step, holds_while_disabled, why_no_induction
 
         file, model = self.unit.file, self.answer.question.designs[1]
         why = why_no_induction(self.answer, self.answered, self.unit.not_direct)
@@ -149,7 +149,7 @@ class WrittenOptions:
         if self.sva is None:
             return
         from mmaproof.generators.formats.verilog import write_texts
-        from mmaproof.generators.models.sv_assertion import assertion_files
+        from mmaproof.generators.models.sv_model import assertion_files
 
         write_texts(self.sva, assertion_files(unit, meant, tool_version()))
 
@@ -190,7 +190,7 @@ class WrittenOptions:
             return
         from mmaproof.designs.errors import InputError, TargetUnavailable
         from mmaproof.generators.formats.selection import Selection, select
-        from mmaproof.generators.formats.unit_bench import write_unit_bench
+        from mmaproof.generators.formats.verilog import write_unit_bench
         from mmaproof.rtl.meant import in_one_pass
         from mmaproof.smt.trace import evaluate
 
@@ -281,7 +281,7 @@ def _of_register(unit: RtlUnit, meant: Design, given: Mapping[str, Any]) -> tupl
     """Return the answers about a register that is c and d, in cycles in which it takes no step."""
     from mmaproof.rtl.meant import in_one_pass
     from mmaproof.verification.compare import compare
-    from mmaproof.verification.registers import answer_transitions
+    from mmaproof.verification.netlists import answer_transitions
 
     def ask(claim: Transition, model: Design) -> Comparison:
         whole = {"k": None, "where": claim.where, "nan_codes": True, "zero_signs": True}
@@ -388,8 +388,7 @@ def proved(proof: Proof, bundle: Any) -> NetlistProved:
 
 def _register_fields(proof: Proof) -> dict[str, Any]:
     """Return what is known of a register that is c and d, as fields."""
-    from mmaproof.explain.answers.answer import ABSENT
-    from mmaproof.explain.answers.parts import DifferingWitness
+    from mmaproof.explain.answers.answer import ABSENT, DifferingWitness
     from mmaproof.explain.answers.verdicts import RegisterClaim
 
     if not proof.unit.file.accumulates:

@@ -19,8 +19,7 @@ from mmaproof.designs.readings import (
     ZeroSum,
 )
 from mmaproof.designs.signature import Signature
-from mmaproof.designs.steps.record import IntegerRange, Record, parameter, record
-from mmaproof.designs.steps.step import SCALES, Guarantee, RoundedStep, stated
+from mmaproof.designs.steps.step import SCALES, Guarantee, IntegerRange, Record, RoundedStep, parameter, record, stated
 
 POINTS = "publications disagree: open point "
 

@@ -24,8 +24,7 @@ from mmaproof.designs.readings import (
 )
 from mmaproof.designs.signature import Signature
 from mmaproof.designs.steps.aligned import POINTS, AlignedStep, ScaledGroups
-from mmaproof.designs.steps.record import IntegerRange, Record, parameter, record
-from mmaproof.designs.steps.step import Guarantee, stated
+from mmaproof.designs.steps.step import Guarantee, IntegerRange, Record, parameter, record, stated
 
 
 @dataclass(frozen=True)

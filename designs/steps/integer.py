@@ -9,8 +9,7 @@ from typing import Any
 from mmaproof.designs.conversions import WithIntegers
 from mmaproof.designs.readings import ElementProduct, IntegerOverflow
 from mmaproof.designs.signature import Signature
-from mmaproof.designs.steps.record import IntegerRange, parameter
-from mmaproof.designs.steps.step import Guarantee, Step, stated
+from mmaproof.designs.steps.step import Guarantee, IntegerRange, Step, parameter, stated
 
 REGISTERS = WithIntegers(("int32", "uint32", "int16", "int64"))
 """The conversions that are the register of an integer unit."""

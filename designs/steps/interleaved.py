@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from mmaproof.designs.readings import ComplexPart, NegativeZero, Summation, ZeroSum
 from mmaproof.designs.signature import Signature
-from mmaproof.designs.steps.record import IntegerRange, parameter
-from mmaproof.designs.steps.step import Guarantee, RoundedOperations, RoundedStep, stated
+from mmaproof.designs.steps.step import Guarantee, IntegerRange, RoundedOperations, RoundedStep, parameter, stated
 
 
 @dataclass(frozen=True)

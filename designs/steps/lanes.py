@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from mmaproof.designs.readings import ImplicitOnes, NegativeZero, Sticky, Summation
 from mmaproof.designs.signature import Signature
-from mmaproof.designs.steps.record import IntegerRange, parameter
-from mmaproof.designs.steps.step import RoundedStep
+from mmaproof.designs.steps.step import IntegerRange, RoundedStep, parameter
 
 RTL = "Vortex, hw/rtl/tcu/tfr"
 

@@ -7,8 +7,7 @@ from typing import Any
 
 from mmaproof.designs.readings import First, Normalises, Summation, Truncates
 from mmaproof.designs.steps.aligned import AlignedStep, SingleProducts
-from mmaproof.designs.steps.record import parameter, record
-from mmaproof.designs.steps.step import Guarantee, stated
+from mmaproof.designs.steps.step import Guarantee, parameter, record, stated
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mmaproof.explain.answers import listings, products, surveys, verdicts
+from mmaproof.explain.answers import listings, surveys, verdicts
 
 ANSWERS: dict[str, Any] = {
     "list": listings.Designs | listings.Properties | listings.Algorithms | listings.Presets,
@@ -31,13 +31,13 @@ ANSWERS: dict[str, Any] = {
     "cover": surveys.Covered,
     "disputes": surveys.DisputesAnswer,
     "evidence": listings.EvidenceAnswer | listings.Decisions,
-    "gemm run": products.AlgorithmRun | products.PlanRun,
-    "gemm compare": products.ErrorsCompared | products.PlansCompared,
-    "gemm check": products.Questions
-    | products.GemmChecked
-    | products.PlansChecked
-    | products.BatchesChecked
-    | products.SlicesChecked,
+    "gemm run": verdicts.AlgorithmRun | verdicts.PlanRun,
+    "gemm compare": verdicts.ErrorsCompared | verdicts.PlansCompared,
+    "gemm check": verdicts.Questions
+    | verdicts.GemmChecked
+    | verdicts.PlansChecked
+    | verdicts.BatchesChecked
+    | verdicts.SlicesChecked,
     "gemm error": listings.ErrorsAnswer,
     "gemm identify": listings.KernelAnswer,
     "tolerance": listings.ToleranceAnswer,

@@ -6,8 +6,10 @@ from typing import Annotated, Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from mmaproof.explain.answers.answer import ABSENT, Absent, Answer, Means
-from mmaproof.explain.answers.parts import (
+from mmaproof.explain.answers.answer import (
+    ABSENT,
+    Absent,
+    Answer,
     Assumed,
     Block,
     BundleOf,
@@ -17,6 +19,7 @@ from mmaproof.explain.answers.parts import (
     File,
     FormatName,
     Length,
+    Means,
     OperandSet,
     Reading,
     Reason,

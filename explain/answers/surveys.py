@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from mmaproof.explain.answers.answer import ABSENT, Absent, Answer, Means
-from mmaproof.explain.answers.parts import (
+from mmaproof.explain.answers.answer import (
+    ABSENT,
+    Absent,
+    Answer,
     Assumed,
     By,
     CertifiedBy,
@@ -14,6 +16,7 @@ from mmaproof.explain.answers.parts import (
     DesignNames,
     DifferingWitness,
     Length,
+    Means,
     OperandSet,
     Origin,
     Reason,

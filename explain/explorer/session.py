@@ -14,15 +14,14 @@ from typing import Any
 
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.design import Design
-from mmaproof.designs.element import Operands
+from mmaproof.designs.element import Operands, decimal_of, pattern_of, split
 from mmaproof.designs.errors import DesignError, InputError, shortened
 from mmaproof.designs.formats import FORMATS, Format
 from mmaproof.designs.names import MOST, PRODUCTS, fitting, words_of
-from mmaproof.designs.numbers import decimal_of, pattern_of, split
 from mmaproof.designs.parameters import DEFINITIONS, format_settings
-from mmaproof.designs.steps.record import IntegerRange
+from mmaproof.designs.steps.step import IntegerRange
 from mmaproof.explain import explain
-from mmaproof.explain.html import STYLE, picture_html
+from mmaproof.explain.figure import STYLE, picture_html
 from mmaproof.explain.values import pattern_value
 from mmaproof.smt.trace import evaluate
 

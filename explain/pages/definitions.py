@@ -1,22 +1,32 @@
-"""Definitions as pages: parameters of designs, properties, algorithms, plans, number formats."""
+"""Definitions as pages: parameters of designs, properties, algorithms, plans, number formats.
+
+The public Python API as a page: signatures and docstrings of what ``mmaproof`` exports.
+
+The names of the package root are loaded when they are used, so a reader of sources alone does not see what they are.
+This page is made from the objects.
+"""
 
 from __future__ import annotations
 
 import ast
+import enum
 import inspect
+import re
 import textwrap
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
+from typing import Any
 
+import mmaproof
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.design import Level
 from mmaproof.designs.formats import FORMATS, Specials
-from mmaproof.designs.levels import levels_of
+from mmaproof.designs.open_points import levels_of
 from mmaproof.designs.parameters import DEFINITIONS, format_parameter
 from mmaproof.designs.profiles import load_disputes
-from mmaproof.designs.steps.record import LETTERS, Definition
-from mmaproof.explain.pages.markdown import Page, anchor, anchored, code, escaped, table
+from mmaproof.designs.steps.step import LETTERS, Definition
+from mmaproof.explain.pages.markdown import Page, anchor, anchored, code, escaped, fenced, table
 from mmaproof.gemm.programs import KEYS
 from mmaproof.gemm.programs.algorithms import ALGORITHMS
 from mmaproof.gemm.programs.spelling import load_presets, load_selections
@@ -193,3 +203,61 @@ def _formats() -> str:
             table(("word", "meaning"), said),
         ]
     )
+
+
+def python_pages() -> Iterator[Page]:
+    """Give the page."""
+    names = sorted(mmaproof.__all__, key=str.lower)
+    rows = ((f"[`{n}`](#{_anchor(n)})", prose(_first(getattr(mmaproof, n)))) for n in names)
+    text = [
+        "What `import mmaproof` offers. Every function takes names of designs or designs, and patterns or arrays."
+        " Units of measure, shapes, errors and sources stand in the text of each.\n",
+        table(("name", "what it is"), rows),
+    ]
+    for name in names:
+        text += [anchored(2, name, _anchor(name)), *_described(name, getattr(mmaproof, name))]
+    yield Page("reference/python.md", "Python API", "\n".join(text))
+
+
+def _anchor(name: str) -> str:
+    """Return the anchor of a name. `Check` and `check` are two."""
+    return ("function-" if name.islower() else "class-") + anchor(name)
+
+
+def _first(value: Any) -> str:
+    return _doc(value).partition("\n\n")[0]
+
+
+def _doc(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"A table of {len(value)} entries by name: {', '.join(list(value)[:6])} and others."
+    return inspect.cleandoc(value.__doc__ or "")
+
+
+def _described(name: str, value: Any) -> Iterator[str]:
+    if callable(value):
+        yield fenced(_signature(name, value), "python")
+    yield prose(_doc(value)) + "\n"
+    if inspect.isclass(value) and not issubclass(value, enum.Enum):
+        for member, held in vars(value).items():
+            function = held.__func__ if isinstance(held, classmethod | staticmethod) else held
+            if member.startswith("_") or not function.__doc__:
+                continue
+            if isinstance(function, property) or type(function).__name__ == "cached_property":
+                yield f"**`{member}`**: {prose(_doc(function))}\n"
+            elif inspect.isfunction(function):
+                yield f"**`{_signature(member, function)}`**: {prose(_doc(function))}\n"
+
+
+def _signature(name: str, value: Any) -> str:
+    try:
+        text = f"{name}{inspect.signature(value)}"
+    except ValueError:
+        return name
+    text = re.sub(r"<(?:class|function) '?([\w.]+)'?[^>]*>|mmaproof(?:\.\w+)+\.", lambda m: m[1] or "", text)
+    return re.sub(r"'([^']*)'", r"\1", text) if "->" in text else text
+
+
+def prose(docstring: str) -> str:
+    """Return a docstring as Markdown: what stands in two backticks is code."""
+    return "\n\n".join(escaped(x.replace("``", "`")) for x in docstring.split("\n\n"))

@@ -15,13 +15,15 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-from mmaproof.explain.pages import commands, decided, definitions, python, units
+from mmaproof.explain.pages import commands, definitions, units
 from mmaproof.explain.pages.markdown import Page
 
 
 def pages() -> Iterator[Page]:
     """Give every generated page."""
-    return chain(commands.pages(), definitions.pages(), python.pages(), units.pages(), decided.pages())
+    return chain(
+        commands.pages(), definitions.pages(), definitions.python_pages(), units.pages(), units.decided_pages()
+    )
 
 
 def write(folder: Path) -> None:

@@ -11,11 +11,10 @@ import numpy as np
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.operands import Patterns
-from mmaproof.gemm.answers.samples import broadcast, dense, split_values
-from mmaproof.gemm.answers.split import NONE, relative_bound, split_witness
+from mmaproof.gemm.answers.split import NONE, broadcast, dense, relative_bound, split_values, split_witness
 from mmaproof.gemm.answers.verdict import ROUNDS, AlgorithmVerdict, Asked, Shown, Witness, unknown, window_of
 from mmaproof.gemm.programs.algorithm import OPERANDS
-from mmaproof.gemm.programs.numbers import Number, Span, exact_value
+from mmaproof.gemm.programs.arithmetic import Number, Span, exact_value
 from mmaproof.gemm.programs.split_gemm import SplitGemm
 from mmaproof.gemm.questions.split import Part, PartIsBounded, Splitting, Window
 from mmaproof.properties.preconditions import Precondition

@@ -15,11 +15,10 @@ from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
-from mmaproof.gemm.answers.samples import Precisions, every_precision
+from mmaproof.gemm.answers.split import Precisions, every_precision
 from mmaproof.gemm.answers.verdict import AlgorithmVerdict, Asked, Shown, Witness, unknown
 from mmaproof.gemm.programs.algorithm import OPERANDS
-from mmaproof.gemm.programs.arithmetic import Arithmetic, Cutting
-from mmaproof.gemm.programs.numbers import Number, Span
+from mmaproof.gemm.programs.arithmetic import Arithmetic, Cutting, Number, Span
 from mmaproof.gemm.programs.plan import Plan
 from mmaproof.gemm.programs.program import Elements, run
 from mmaproof.gemm.programs.schedule import Split
@@ -31,7 +30,7 @@ from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.evaluate import evaluate_batch
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate, equal_results
-from mmaproof.smt.semantics.unpack import normalised, unpack
+from mmaproof.smt.semantics.patterns import normalised, unpack
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.verdict import Status, combine
 from mmaproof.smt.trace import evaluate

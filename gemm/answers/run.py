@@ -16,17 +16,16 @@ from mmaproof.designs.errors import OperandError
 from mmaproof.designs.formats import FORMATS, Format
 from mmaproof.designs.operands import Patterns
 from mmaproof.explain import Picture, explain, joined
-from mmaproof.explain.html import answer_html
+from mmaproof.explain.figure import answer_html
 from mmaproof.explain.values import exact, is_finite, pattern_number, pattern_value
 from mmaproof.gemm.answers.compare import error_text
 from mmaproof.gemm.programs import Plan
 from mmaproof.gemm.programs.algorithm import Algorithm
-from mmaproof.gemm.programs.arithmetic import Step
+from mmaproof.gemm.programs.arithmetic import Number, Step
 from mmaproof.gemm.programs.evaluate import Trace, trace
-from mmaproof.gemm.programs.linear import exact_result
 from mmaproof.gemm.programs.named import find_gemm
-from mmaproof.gemm.programs.numbers import Number
-from mmaproof.smt.open_points import OpenPoints, results_under_readings
+from mmaproof.gemm.programs.normal_form import exact_result
+from mmaproof.smt.evaluate import OpenPoints, results_under_readings
 
 
 @dataclass(frozen=True)

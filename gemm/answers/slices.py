@@ -10,18 +10,17 @@ import numpy as np
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.operands import Patterns
-from mmaproof.gemm.answers.samples import Integers, dense
+from mmaproof.gemm.answers.split import Integers, dense
 from mmaproof.gemm.answers.unit_slices import NotSettledError, exact_sums, shown_value, value_of
 from mmaproof.gemm.answers.verdict import ROUNDS, AlgorithmVerdict, Asked, Shown, Witness, unknown
 from mmaproof.gemm.programs.algorithm import OPERANDS
-from mmaproof.gemm.programs.arithmetic import Arithmetic
-from mmaproof.gemm.programs.numbers import Number, Span, exact_value
+from mmaproof.gemm.programs.arithmetic import Arithmetic, Number, Span, exact_value
 from mmaproof.gemm.programs.slice_gemm import SliceGemm, Sums
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.proving.lemma import Input, Lemma
-from mmaproof.smt.semantics.unpack import unpack
+from mmaproof.smt.semantics.patterns import unpack
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.smt.trace import evaluate
 

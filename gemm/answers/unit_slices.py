@@ -22,17 +22,16 @@ from mmaproof.gemm.programs.slice_gemm import widest_slice
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.proving.conversions import ConversionLemma
-from mmaproof.smt.proving.cuts import CutBound, CutLemma, TermShape
+from mmaproof.smt.proving.cuts import ConversionLemma, CutBound, CutLemma, TermShape
 from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
 from mmaproof.smt.semantics.align import Cut, loses_bits
 from mmaproof.smt.semantics.convert import convert
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.integer_step import read_integer
+from mmaproof.smt.semantics.patterns import normalised, unpack
 from mmaproof.smt.semantics.signals import StepSignals
 from mmaproof.smt.semantics.terms import Term
-from mmaproof.smt.semantics.unpack import normalised, unpack
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.smt.trace import evaluate
 

@@ -11,8 +11,7 @@ from mmaproof.designs.formats import Format
 from mmaproof.gemm.questions.split import EXPONENTS, Window
 from mmaproof.properties.preconditions import Exponents, Precondition
 from mmaproof.properties.property import LemmaVerdict
-from mmaproof.smt.proving.decide import decide
-from mmaproof.smt.proving.lemma import Lemma
+from mmaproof.smt.proving.lemma import Lemma, decide
 from mmaproof.smt.solving.limits import Limits, worked
 from mmaproof.smt.solving.verdict import Model, Status, Verdict
 from mmaproof.verification.search import Means

@@ -12,7 +12,7 @@ import numpy as np
 
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import FORMATS
-from mmaproof.gemm.kernels.asked import Asked, DiffersEachTime
+from mmaproof.gemm.kernels.asked import Asked, DiffersEachTime, draw_product, kinds_for
 from mmaproof.gemm.kernels.fit import (
     FIRST_SIDE,
     Answer,
@@ -25,15 +25,12 @@ from mmaproof.gemm.kernels.fit import (
     same_units,
     with_formats,
 )
-from mmaproof.gemm.kernels.grow import grow
 from mmaproof.gemm.kernels.masks import Masks, Multiplies, NotMasked, Task
-from mmaproof.gemm.kernels.operands import draw_product, kinds_for
-from mmaproof.gemm.kernels.outcome import Difference, Finding, Outcome
-from mmaproof.gemm.kernels.rivals import everywhere, rival
-from mmaproof.gemm.kernels.schedule_tree import filled_length
+from mmaproof.gemm.kernels.outcome import Difference, Finding, Outcome, everywhere, rival
+from mmaproof.gemm.kernels.tree import filled_length, grow
 from mmaproof.gemm.programs import Plan
 from mmaproof.gemm.programs.normal_form import Numbering
-from mmaproof.hardware_replay.matrix_target import Product
+from mmaproof.hardware_replay.matrix_targets import Product
 
 ASKED_AGAIN = 3
 """How often the same random product is asked at first: a kernel that adds in any order differs."""

@@ -20,10 +20,9 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from mmaproof.designs.arrays import array_of
 from mmaproof.designs.formats import Format
-from mmaproof.designs.operands import Patterns, pattern_dtype
-from mmaproof.hardware_replay.matrix_target import Product
+from mmaproof.designs.operands import Patterns, array_of, pattern_dtype
+from mmaproof.hardware_replay.matrix_targets import Product
 
 HUGE = 100
 """Exponent of M in formats that have it: units of one are absorbed by it even in fp64."""

@@ -12,14 +12,38 @@ A summation tree as one line of text.
 ``0..7`` is a chain: each term is added to the sum of those before it. ``0..30:2`` is a chain of every second term,
 ``0..31 by 16`` one of 16 terms at once. ``{0 3 4}`` are terms that are added at once. Sums in parentheses are made
 apart. All is added from the left to the right.
+
+The summation tree that the answers to masked operands determine.
+
+For one leaf i, the other leaves are grouped by the size of the smallest subtree that they have in common with i. On
+the way from i to the root, each group is what joins at one node: one subtree, or several that are added at once. Each
+group is treated in the same way, all groups together, so that few calls of the target answer them. A chain takes one
+round. In the worst case all pairs are asked.
+
+What plans do, from their schedules: their summation trees, and whether two of them are the same.
+
+Nothing is computed but the trees of single instructions.
 """
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TypeAlias, Union
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Protocol, TypeAlias, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from mmaproof.designs.design import Design
+from mmaproof.designs.operands import OperandBatch, array_of, pattern_dtype
+from mmaproof.gemm.kernels.masks import Magnitudes, NotMasked, Task
+from mmaproof.gemm.programs import Plan
+from mmaproof.gemm.programs.normal_form import Numbering
+from mmaproof.gemm.programs.schedule import Call, Residues, Schedule, Slices, Split, arguments
+from mmaproof.hardware_replay.matrix_targets import Product
+from mmaproof.smt.evaluate import evaluate_batch
 
 Tree: TypeAlias = Union[int, "Sum"]
 
@@ -258,3 +282,240 @@ def _end_of_alike(groups: Sequence[_Group], at: int) -> int:
 def _is_shifted(first: _Group, second: _Group, by: int) -> bool:
     ks = range(by, by + 1 + max(leaves_of(first)))
     return by > 0 and all(renumbered(x, ks) == y for x, y in zip(first, second, strict=True))
+
+
+PAIRS_OF_KERNEL = 512
+"""Random pairs that the tree is compared with once it is known."""
+
+
+class Sizes(Protocol):
+    """What answers pairs."""
+
+    def sizes(self, tasks: Sequence[Task]) -> list[npt.NDArray[np.int64]]:
+        """Return for each pair of each task the number of leaves of the smallest subtree that has both."""
+
+
+_Grown: TypeAlias = Union[int, "_Spine"]
+
+
+@dataclass
+class _Spine:
+    """A leaf, and what joins at each node on its way upwards."""
+
+    leaf: int
+    groups: list[list[_Grown]] = field(default_factory=list)
+
+    def tree(self) -> Tree:
+        return chain(self.leaf, [[_tree(x) for x in group] for group in self.groups])
+
+
+@dataclass
+class _Open:
+    """Leaves whose subtrees are children of one node of ``size`` leaves, and the list of them."""
+
+    ks: list[int]
+    size: int
+    into: list[_Grown]
+
+
+def _tree(grown: _Grown) -> Tree:
+    return grown if isinstance(grown, int) else grown.tree()
+
+
+def grow(masks: Sizes, k: int, seed: int = 0, checked: int = PAIRS_OF_KERNEL) -> Tree:
+    """Return the summation tree over ``k`` leaves; ``checked`` random pairs are compared with it.
+
+    Raises NotMasked where the answers are those of no tree.
+    """
+    if k == 1:
+        return 0
+    rng = random.Random(seed)
+    root: list[_Grown] = []
+    todo = [_Open(list(range(k)), k + 1, root)]
+    first = True
+    while todo:
+        # leaf 0 begins most chains; deeper down any leaf is as good, and a random one keeps the rounds few
+        chosen = [x.ks[0] if first or len(x.ks) == 2 else rng.choice(x.ks) for x in todo]
+        tasks = [Task(i, tuple(j for j in x.ks if j != i)) for i, x in zip(chosen, todo, strict=True)]
+        found = masks.sizes(tasks)
+        todo = [new for x, task, sizes in zip(todo, tasks, found, strict=True) for new in _placed(x, task, sizes)]
+        first = False
+    tree = _tree(root[0])
+    _check(masks, tree, k, rng, checked)
+    return tree
+
+
+def _placed(of: _Open, task: Task, sizes: npt.NDArray[np.int64]) -> list[_Open]:
+    """Place the subtree of the task's leaf among its siblings; return what is still open."""
+    spine = _Spine(task.i)
+    by_size: dict[int, list[int]] = {}
+    for j, size in zip(task.js, sizes.tolist(), strict=True):
+        by_size.setdefault(size, []).append(j)
+    siblings = by_size.pop(of.size, [])
+    opened = [_Open(siblings, of.size, of.into)] if len(siblings) > 1 else []
+    total = 1
+    for size in sorted(by_size):
+        total += len(by_size[size])
+        if size != total:
+            raise NotMasked(
+                f"with products {task.i} and {by_size[size][0]} huge and opposite {size - 2} others are lost, and "
+                f"other pairs say {total - 2}"
+            )
+        group: list[_Grown] = []
+        spine.groups.append(group)
+        if len(by_size[size]) == 1:
+            group.append(by_size[size][0])
+        else:
+            opened.append(_Open(by_size[size], size, group))
+    of.into.append(spine if spine.groups else task.i)
+    of.into.extend(siblings if len(siblings) == 1 else [])
+    return opened
+
+
+def _check(masks: Sizes, tree: Tree, k: int, rng: random.Random, count: int) -> None:
+    """Ask about random pairs; NotMasked where the tree does not say what is answered."""
+    if not isinstance(tree, Sum):
+        return
+    tasks = []
+    for _ in range(max(1, count // min(k, 32))):
+        i, *js = rng.sample(range(k), min(k, 33))
+        tasks.append(Task(i, tuple(js)))
+    for task, sizes in zip(tasks, masks.sizes(tasks), strict=True):
+        for j, size in zip(task.js, sizes.tolist(), strict=True):
+            if tree.common(task.i, j) != size:
+                raise NotMasked(
+                    f"other pairs say that products {task.i} and {j} meet in a sum of {tree.common(task.i, j)}, and "
+                    f"{size - 2} others are lost with them"
+                )
+
+
+def tree_of_plan(plan: Plan, k: int) -> Tree:
+    """Return the tree of a product of ``k`` elements, which are filled up with +0 to whole tiles.
+
+    Raises NotMasked where the sums of the plan's unit show no tree, DesignError where the plan does not fit k.
+    """
+    return _tree_of_plan(plan, k)
+
+
+@lru_cache(maxsize=256)
+def _tree_of_plan(plan: Plan, k: int) -> Tree:
+    return restricted(tree_of_schedule(plan.schedule(filled_length(plan, k))), k)
+
+
+def filled_length(plan: Plan, k: int) -> int:
+    """Return ``k`` rounded up to whole tiles of a plan."""
+    return -(-k // plan.k_tile) * plan.k_tile
+
+
+def are_same(
+    first: Plan, second: Plan, k: int, never_minus_zero: Callable[[Design], bool] = lambda unit: False
+) -> bool:
+    """Return whether two plans are equal for every a and b of ``k`` elements and a c of +0, by identity.
+
+    ``never_minus_zero`` as in ``Numbering``.
+    """
+    lengths = [filled_length(x, k) for x in (first, second)]
+    numbering = Numbering(c_is_zero=True, never_minus_zero=never_minus_zero)
+    return lengths[0] == lengths[1] and len({numbering.of(x.schedule(lengths[0]))[-1] for x in (first, second)}) == 1
+
+
+def tree_of_schedule(schedule: Schedule) -> Tree:
+    """Return the tree of a schedule whose c is zero. Raises NotMasked where its unit's sums show no tree."""
+    trees: list[Tree | None] = []
+    for operation in schedule.operations:
+        match operation:
+            case Split() | Slices() | Residues():
+                raise NotMasked("it multiplies several words of an operand, and adds each k several times")
+            case Call(unit=unit, ks=ks, c=c):
+                trees.append(tree_of_call(unit, ks, trees[c]))
+            case _:
+                both = [tree for x in arguments(operation) if (tree := trees[x]) is not None]
+                trees.append(add(both) if both else None)
+    found = trees[-1]
+    if found is None:
+        raise NotMasked("the schedule adds no products")
+    return found
+
+
+def tree_of_call(unit: Design, ks: Sequence[int], start: Tree | None = None) -> Tree:
+    """Return the tree of a chain of instructions over ``ks`` in this order, from ``start`` or from zero.
+
+    Raises NotMasked for a unit whose sums show no tree.
+    """
+    trees = instruction_trees(unit)
+    if trees is None:
+        raise NotMasked(f"the sums of {unit.name} show no tree")
+    first, groups = trees
+    k = unit.k
+    found: list[list[Tree]] = []
+    for at in range(0, len(ks), k):
+        here = ks[at : at + k]
+        if at == 0 and start is None:
+            found.append([_placed_over(first, here)])
+        else:
+            found += [
+                new for group in groups if (new := [_placed_over(x, here) for x in group if least(x) < len(here)])
+            ]
+    return chain(start, found)
+
+
+def _placed_over(tree: Tree, ks: Sequence[int]) -> Tree:
+    """Return the tree over ``ks``, of which there may be fewer than it has leaves."""
+    return renumbered(restricted(tree, len(ks)), ks)
+
+
+PAIRS_OF_DESIGN = 32
+"""Random pairs that a tree is compared with: designs are not black boxes."""
+
+
+class UnitMasks:
+    """Masked dot products of ``length`` elements on a design, with c = +0."""
+
+    def __init__(self, design: Design, length: int) -> None:
+        self.design, self.length = design, length
+        self.magnitudes = Magnitudes.of(Product(1, 1, length, design.a_format, design.b_format, design.d_format))
+        if length > min(self.magnitudes.room, 1 << design.d_format.precision):
+            raise NotMasked(f"{length} units are too many for {design.name}")
+
+    def sizes(self, tasks: Sequence[Task]) -> list[npt.NDArray[np.int64]]:
+        """Return for each pair of each task the number of leaves of the smallest subtree that has both."""
+        pairs = [(task.i, j) for task in tasks for j in task.js]
+        design, (small_a, small_b), (huge_a, huge_b) = self.design, self.magnitudes.small, self.magnitudes.huge
+        a = np.full((len(pairs), self.length), small_a, dtype=pattern_dtype(design.a_format))
+        b = np.full((len(pairs), self.length), small_b, dtype=pattern_dtype(design.b_format))
+        i, j = (np.array(x) for x in zip(*pairs, strict=True))
+        rows = np.arange(len(pairs))
+        minus = a.dtype.type(1 << design.a_format.sign_position)
+        a[rows, i], a[rows, j] = huge_a, huge_a | minus
+        if not self.magnitudes.crossed:
+            b[rows, i], b[rows, j] = huge_b, huge_b
+        c = np.zeros(len(pairs), dtype=pattern_dtype(design.c_format))
+        d = array_of(evaluate_batch(design, OperandBatch(a, b, c)), design.d_format).astype(np.float64)
+        survived = d / self.magnitudes.unit
+        if not ((survived >= 0) & (survived <= self.length - 2) & (survived == np.rint(survived))).all():
+            raise NotMasked(f"{design.name} returns no number of units that survived")
+        found = self.length - survived.astype(np.int64)
+        ends = np.cumsum([len(task.js) for task in tasks])
+        return list(np.split(found, ends[:-1]))
+
+
+@lru_cache(maxsize=1024)
+def instruction_trees(design: Design) -> tuple[Tree, tuple[tuple[Tree, ...], ...]] | None:
+    """Return the tree of one instruction from zero, and the groups that the next one adds to it.
+
+    The groups have the k of the second instruction, from 0 on. None for a unit in which masks show no tree.
+    """
+    k = design.k
+    try:
+        both = grow(UnitMasks(design, 2 * k), 2 * k, checked=PAIRS_OF_DESIGN)
+    except NotMasked:
+        return None
+    if not isinstance(both, Sum):
+        return None
+    first = restricted(both, k)
+    if isinstance(first, int):
+        return first, ((0,),)
+    groups = both.groups[len(first.groups) :]
+    if both.groups[: len(first.groups)] != first.groups or sum(size(x) for group in groups for x in group) != k:
+        return None
+    return first, tuple(tuple(renumbered(x, range(-k, k)) for x in group) for group in groups)

@@ -18,9 +18,8 @@ from mmaproof.designs.errors import OperandError
 from mmaproof.designs.formats import FORMATS, Format
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
 from mmaproof.gemm.programs.algorithm import Algorithm
-from mmaproof.gemm.programs.arithmetic import Arithmetic, Cutting, Step
+from mmaproof.gemm.programs.arithmetic import Arithmetic, Cutting, Number, Span, Step
 from mmaproof.gemm.programs.named import find_gemm
-from mmaproof.gemm.programs.numbers import Number, Span
 from mmaproof.gemm.programs.plan import Plan
 from mmaproof.gemm.programs.program import Elements, Values, cut, perform, run
 from mmaproof.gemm.programs.schedule import (

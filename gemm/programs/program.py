@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, assert_never
 
-from mmaproof.gemm.programs.arithmetic import Arithmetic, Cutting
-from mmaproof.gemm.programs.numbers import Number
+from mmaproof.gemm.programs.arithmetic import Arithmetic, Cutting, Number
 from mmaproof.gemm.programs.schedule import (
     Add,
     Call,

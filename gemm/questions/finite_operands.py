@@ -16,9 +16,8 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch
-from mmaproof.gemm.programs.arithmetic import Arithmetic
+from mmaproof.gemm.programs.arithmetic import Arithmetic, Number, Span, dot_product_span, exact_dot_product, exact_value
 from mmaproof.gemm.programs.normal_form import shortest_k
-from mmaproof.gemm.programs.numbers import Number, Span, dot_product_span, exact_dot_product, exact_value
 from mmaproof.gemm.programs.plan import Plan
 from mmaproof.gemm.programs.program import Elements, run
 from mmaproof.gemm.programs.schedule import Schedule
@@ -27,7 +26,7 @@ from mmaproof.properties.preconditions import Exponents, Precondition, restricti
 from mmaproof.properties.question import Question
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.semantics import OperandWords
-from mmaproof.smt.semantics.unpack import unpack
+from mmaproof.smt.semantics.patterns import unpack
 
 
 class FiniteOperands(Question):

@@ -18,23 +18,21 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import Format, find_format
 from mmaproof.designs.operands import OperandBatch
-from mmaproof.gemm.programs.arithmetic import Arithmetic
+from mmaproof.gemm.programs.arithmetic import Arithmetic, Number, Span
 from mmaproof.gemm.programs.evaluate import rows
 from mmaproof.gemm.programs.normal_form import Numbering, same_computation, takes_any_order
-from mmaproof.gemm.programs.numbers import Number, Span
 from mmaproof.gemm.programs.plan import JoinsC, Plan
 from mmaproof.gemm.programs.program import Elements, Values, all_values, perform
 from mmaproof.gemm.programs.schedule import Add, Call, Combine, Operand, Schedule, Weigh, Zero
 from mmaproof.properties.preconditions import Precondition, restricting
-from mmaproof.properties.question import Argument, OtherQuestion, Question
-from mmaproof.properties.run_question import RunQuestion, Scope
+from mmaproof.properties.question import Argument, OtherQuestion, Question, RunQuestion, Scope
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.leaves import Leaves, use_equal_results
 from mmaproof.smt.bundles.regrouped_steps import RegroupedSteps
 from mmaproof.smt.evaluate import equal_patterns
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
-from mmaproof.smt.proving.laws_in_use import LawsInUse
+from mmaproof.smt.proving.laws import LawsInUse
 from mmaproof.smt.semantics import DotProduct, OperandWords, equal_results
 
 MOST_PRODUCTS = 1024
@@ -213,7 +211,7 @@ class PlanEquivalence(Question):
         """
         if not same_computation(*self.schedules, any_order_in_steps=True):
             return ()
-        from mmaproof.properties.library.order import OrderIndependence  # noqa: PLC0415  (loads all properties)
+        from mmaproof.properties.library.symmetry import OrderIndependence  # noqa: PLC0415  (loads all properties)
 
         units = {x.unit for schedule in self.schedules for x in schedule.calls}
         asked, found = OrderIndependence(), []

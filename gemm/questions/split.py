@@ -15,15 +15,14 @@ from typing import Generic
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.gemm.programs.algorithm import OPERANDS
-from mmaproof.gemm.programs.arithmetic import Arithmetic, Step
-from mmaproof.gemm.programs.numbers import Number, Span
+from mmaproof.gemm.programs.arithmetic import Arithmetic, Number, Span, Step
 from mmaproof.gemm.programs.schedule import Split
 from mmaproof.gemm.programs.split_gemm import SplitGemm
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.semantics.align import Cut, align, loses_bits
+from mmaproof.smt.semantics.patterns import Unpacked, normalised, unpack
 from mmaproof.smt.semantics.terms import Term
-from mmaproof.smt.semantics.unpack import Unpacked, normalised, unpack
 
 EXPONENTS = range(OPERANDS.e_min - OPERANDS.fraction_bits, OPERANDS.e_max + 1)
 """floor(log2|x|) of the nonzero finite fp32 numbers."""

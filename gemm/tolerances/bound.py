@@ -28,11 +28,12 @@ import numpy.typing as npt
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.steps import Guarantee
-from mmaproof.gemm.tolerances.given import Given, Rests
-from mmaproof.gemm.tolerances.magnitudes import (
+from mmaproof.gemm.tolerances.given import (
     ERRORS,
     LONGEST,
     Floats,
+    Given,
+    Rests,
     Scaled,
     power_below,
     product_from_above,

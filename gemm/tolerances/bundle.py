@@ -13,8 +13,7 @@ from typing import Any
 from mmaproof.designs.files import require_new_folder, write_folder
 from mmaproof.gemm.tolerances.derivation import Derivation, NotDerivedError, name_of
 from mmaproof.gemm.tolerances.tolerance import Tolerance
-from mmaproof.smt.bundles.refutations import Refutations
-from mmaproof.smt.bundles.writing import bound_files, lemma_files
+from mmaproof.smt.bundles.writing import Refutations, bound_files, lemma_files
 from mmaproof.smt.solving.limits import Limits, worked
 from mmaproof.smt.solving.refuting import NotRefutedError, Refuter
 from mmaproof.verification.bundle import BundleReport, NoBundleError

@@ -13,21 +13,20 @@ from math import ceil, inf, sqrt
 import numpy as np
 import numpy.typing as npt
 
-from mmaproof.designs.arrays import values_of
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.conversions import OutOfRange, Rounding
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import Format
-from mmaproof.designs.operands import Patterns, pattern_dtype
+from mmaproof.designs.operands import Patterns, pattern_dtype, values_of
 from mmaproof.designs.readings import NanCode
 from mmaproof.gemm.programs import Plan
 from mmaproof.gemm.programs.evaluate import multiply_plan
-from mmaproof.hardware_replay.matrix_target import MatrixTarget, Product
+from mmaproof.hardware_replay.matrix_targets import MatrixTarget, Product
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.evaluate import equal_patterns
 from mmaproof.smt.semantics.convert import Rules
 from mmaproof.smt.semantics.ieee import convert_number
-from mmaproof.smt.semantics.unpack import Unpacked
+from mmaproof.smt.semantics.patterns import Unpacked
 from mmaproof.verification.distributions import COLUMNS, from_float64
 
 Floats = npt.NDArray[np.float64]

@@ -36,10 +36,9 @@ from mmaproof.smt.proving.cuts import TermShape
 from mmaproof.smt.semantics import ieee
 from mmaproof.smt.semantics.align import Cut
 from mmaproof.smt.semantics.convert import Rules
-from mmaproof.smt.semantics.datapath import OPERAND, Source, datapath
+from mmaproof.smt.semantics.datapath import OPERAND, Addend, Source, datapath
 from mmaproof.smt.semantics.fused_sum import FusedSum
-from mmaproof.smt.semantics.labels import Addend
-from mmaproof.smt.semantics.unpack import unpack
+from mmaproof.smt.semantics.patterns import unpack
 
 
 class NotDerivedError(Exception):

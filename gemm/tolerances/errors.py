@@ -28,18 +28,15 @@ from mmaproof.designs.operands import Patterns, pattern_dtype
 from mmaproof.gemm.answers.matrices import Distribution, find_distribution
 from mmaproof.gemm.programs import Plan
 from mmaproof.gemm.programs.algorithm import OPERANDS, Algorithm
-from mmaproof.gemm.programs.arithmetic import Arithmetic
+from mmaproof.gemm.programs.arithmetic import Arithmetic, Number, Span, exact_value
 from mmaproof.gemm.programs.evaluate import multiply_plan
-from mmaproof.gemm.programs.linear import Weights, weights_of
 from mmaproof.gemm.programs.named import find_programs
-from mmaproof.gemm.programs.numbers import Number, Span, exact_value
+from mmaproof.gemm.programs.normal_form import Weights, weights_of
 from mmaproof.gemm.programs.parts import ASCENDING
 from mmaproof.gemm.programs.split_gemm import SplitGemm
-from mmaproof.gemm.tolerances.given import Given
-from mmaproof.gemm.tolerances.magnitudes import rounded_up
-from mmaproof.gemm.tolerances.proof import LossProof
+from mmaproof.gemm.tolerances.given import Given, rounded_up
 from mmaproof.gemm.tolerances.tolerance import Tolerance
-from mmaproof.gemm.tolerances.walk import bound_of_schedule
+from mmaproof.gemm.tolerances.walk import LossProof, bound_of_schedule
 from mmaproof.gemm.tolerances.words import NoBoundError, bounded, rounded_magnitude, rounding_error
 from mmaproof.smt.evaluate import ARRAYS
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER

@@ -12,12 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from mmaproof.designs.arithmetic import Arithmetic
-from mmaproof.designs.arrays import values_of
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError, InputError
 from mmaproof.designs.formats import FORMATS, Format
-from mmaproof.designs.operands import Patterns, pattern_dtype
+from mmaproof.designs.operands import Patterns, pattern_dtype, values_of
 from mmaproof.gemm.programs import Order, PartSum, Plan, read_plan
 from mmaproof.gemm.programs.evaluate import multiply_plan
 from mmaproof.verification.distributions import from_float64

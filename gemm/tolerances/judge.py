@@ -16,11 +16,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mmaproof.designs.arrays import values_of
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError, MmaproofError, OperandError
-from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
+from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype, values_of
 from mmaproof.gemm.programs import Plan
 from mmaproof.gemm.programs.evaluate import rows as run_rows
 from mmaproof.gemm.programs.named import find_plan
@@ -28,9 +27,8 @@ from mmaproof.gemm.programs.spelling import load_presets
 from mmaproof.gemm.tolerances.assertion import patterns_of_result, product_of, read_operand, result_of, tolerance_of
 from mmaproof.gemm.tolerances.diagnosis import HAVE_THESE_BITS, diagnose, diagnose_mixed
 from mmaproof.gemm.tolerances.faults import Product
-from mmaproof.gemm.tolerances.magnitudes import Floats
-from mmaproof.gemm.tolerances.tolerance import Tolerance
-from mmaproof.gemm.tolerances.within import Truths, errors_of, is_within
+from mmaproof.gemm.tolerances.given import Floats
+from mmaproof.gemm.tolerances.tolerance import Tolerance, Truths, errors_of, is_within
 
 Column = npt.NDArray[Any]
 

@@ -9,7 +9,7 @@ from math import ceil, floor, log10
 import numpy as np
 
 from mmaproof.gemm.tolerances.assertion import Outcome, Strength
-from mmaproof.gemm.tolerances.magnitudes import Floats
+from mmaproof.gemm.tolerances.given import Floats
 
 WIDTH, HEIGHT, MARGIN = 460, 300, 48
 _LEAST = 1e-300

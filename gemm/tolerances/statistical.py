@@ -14,15 +14,14 @@ from math import inf, lgamma, log, sqrt
 import numpy as np
 import numpy.typing as npt
 
-from mmaproof.designs.arrays import values_of
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import Format
-from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
+from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype, values_of
 from mmaproof.gemm.answers.matrices import find_distribution
 from mmaproof.gemm.programs import Plan
 from mmaproof.gemm.programs.algorithm import OPERANDS
 from mmaproof.gemm.programs.evaluate import rows
-from mmaproof.gemm.tolerances.magnitudes import Floats
+from mmaproof.gemm.tolerances.given import Floats
 from mmaproof.verification.distributions import from_float64
 
 _AT_ONCE = 1 << 22

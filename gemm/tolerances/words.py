@@ -22,10 +22,9 @@ from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import Format, floor_log2
 from mmaproof.designs.operands import pattern_dtype
 from mmaproof.gemm.programs.evaluate import places, words_of
-from mmaproof.gemm.programs.linear import weights_of_words
+from mmaproof.gemm.programs.normal_form import weights_of_words
 from mmaproof.gemm.programs.schedule import FP32, Cut, Operation, Residues, Slices, Split
-from mmaproof.gemm.tolerances.given import Box, Side
-from mmaproof.gemm.tolerances.magnitudes import Floats, rounded_up
+from mmaproof.gemm.tolerances.given import Box, Floats, Side, rounded_up
 
 _NEAREST = (Rounding.RNE, Rounding.RNA)
 _AWAY = (Rounding.RTN, Rounding.RTP, Rounding.RTO)

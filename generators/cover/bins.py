@@ -12,11 +12,11 @@ from mmaproof.designs.formats import Format
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.words import with_top_exponent
 from mmaproof.smt.semantics.align import Cut, loses_bits
+from mmaproof.smt.semantics.datapath import Addend, Label, Partial, is_of_products
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.integer_step import integer_range
-from mmaproof.smt.semantics.labels import Addend, Label, Partial, is_of_products
+from mmaproof.smt.semantics.patterns import unpack
 from mmaproof.smt.semantics.terms import Term
-from mmaproof.smt.semantics.unpack import unpack
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,12 +38,12 @@ from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.semantics import DotProduct, OperandWords, StepSignals, ieee
 from mmaproof.smt.semantics.align import largest_exponent
 from mmaproof.smt.semantics.convert import Rules
+from mmaproof.smt.semantics.datapath import Addend, Partial
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.integer_step import element_product, integer_range, read_integer, term_range, terms_of_sum
-from mmaproof.smt.semantics.labels import Addend, Partial
+from mmaproof.smt.semantics.patterns import Unpacked, unpack
 from mmaproof.smt.semantics.terms import Factors, product_sign
 from mmaproof.smt.semantics.unit import c_from, factors
-from mmaproof.smt.semantics.unpack import Unpacked, unpack
 
 
 def add_causes(

@@ -1,7 +1,11 @@
-"""What a unit has answered so far, and how well designs agree with it."""
+"""What a unit has answered so far, and how well designs agree with it.
+
+The unit that is to be identified: it takes batches of operands and returns patterns of d.
+"""
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,8 +14,8 @@ import numpy.typing as npt
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.operands import OperandBatch, Patterns
-from mmaproof.generators.identify.behaviour import Behaviour
-from mmaproof.generators.identify.space import Interface
+from mmaproof.generators.identify.space import Behaviour, Interface
+from mmaproof.hardware_replay.target import Numbered, Rows, Target
 from mmaproof.smt.evaluate import SharedBatch, equal_patterns, evaluate_batch
 
 Mask = npt.NDArray[np.bool_]
@@ -142,3 +146,48 @@ class Evidence:
         rows = np.isin(self.d, self.nan_codes())
         d = evaluate_batch(design, self.batch.select(rows))
         return bool(equal_patterns(design.d_format, d, self.d[rows], nan_codes=True).all())
+
+
+@dataclass
+class Oracle:
+    """A target, and what was asked of it so far; ``seconds`` are those it took to answer."""
+
+    target: Target
+    interface: Interface
+    batches: int = 0
+    operands: int = 0
+    seconds: float = 0.0
+    problem: str | None = None
+    unanswered: int = 0
+    """rows of the validation that came without an answer"""
+
+    def ask(self, batch: OperandBatch) -> tuple[OperandBatch, Patterns]:
+        """Return the rows that were answered, and their d; ``problem`` says why others were not.
+
+        Raises InputError where the target does not take the interface.
+        """
+        started = time.monotonic()
+        rows = self.rows(batch)
+        self.target.design_of(rows)
+        ran = self.target.run(rows)
+        self.seconds += time.monotonic() - started
+        self.batches += 1
+        self.operands += len(batch)
+        self.problem = ran.problem or self.problem
+        answered = np.flatnonzero(ran.answered)
+        return batch.select(answered), ran.d[answered]
+
+    def rows(self, batch: OperandBatch) -> Rows:
+        """Return operands as rows of the interface, meant for no design."""
+        return Rows(
+            batch=batch,
+            formats=self.interface.signature.formats,
+            labels=Numbered("row", 1, len(batch)),
+            whence="identification",
+            scale_format=self.interface.signature.scale,
+        )
+
+    @property
+    def rate(self) -> float:
+        """Rows a second so far."""
+        return self.operands / max(self.seconds, 1e-9)

@@ -12,9 +12,8 @@ from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.conversions import RHO, conversions_to
 from mmaproof.designs.errors import DesignError, InputError
 from mmaproof.designs.parameters import DEFINITIONS, parse_parameter
-from mmaproof.generators.identify.behaviour import Behaviour
 from mmaproof.generators.identify.evidence import Evidence
-from mmaproof.generators.identify.space import GROUPS, MAKE_UP, STRUCTURE, Axes, Interface, variants
+from mmaproof.generators.identify.space import GROUPS, MAKE_UP, STRUCTURE, Axes, Behaviour, Interface, variants
 from mmaproof.smt.solving.limits import Until
 
 STARTS = 5

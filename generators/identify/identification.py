@@ -12,9 +12,8 @@ import numpy.typing as npt
 from mmaproof.designs.design import check_askable
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.signature import Signature
-from mmaproof.generators.identify.evidence import Evidence
+from mmaproof.generators.identify.evidence import Evidence, Oracle
 from mmaproof.generators.identify.identify import Identifier
-from mmaproof.generators.identify.oracle import Oracle
 from mmaproof.generators.identify.outcome import Identification
 from mmaproof.generators.identify.space import Axes, Interface, default_axes, read_axes, restricted
 from mmaproof.hardware_replay.rtl_simulator import SimulatorTarget

@@ -23,14 +23,11 @@ from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch, Patterns
 from mmaproof.designs.parameters import DEFINITIONS, format_parameter
 from mmaproof.designs.signature import Signature
-from mmaproof.generators.identify.behaviour import Behaviour
-from mmaproof.generators.identify.evidence import Evidence
+from mmaproof.generators.identify.evidence import Evidence, Oracle
 from mmaproof.generators.identify.fit import STARTS, Fit, known_behaviours
-from mmaproof.generators.identify.ladders import ladders
-from mmaproof.generators.identify.oracle import Oracle
 from mmaproof.generators.identify.outcome import Identification, ParameterVerdict
-from mmaproof.generators.identify.probes import first_probes, sparse
-from mmaproof.generators.identify.space import Axes, Interface, size, variants
+from mmaproof.generators.identify.probes import first_probes, ladders, sparse
+from mmaproof.generators.identify.space import Axes, Behaviour, Interface, size, variants
 from mmaproof.smt.algebra.nodes import Node
 from mmaproof.smt.backends import wanted_backend
 from mmaproof.smt.evaluate import CHUNK_ROWS, SharedBatch, equal_patterns, evaluate_batch

@@ -20,12 +20,11 @@ from mmaproof.designs.errors import DesignError, InputError
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.designs.parameters import DEFINITIONS, format_parameter
 from mmaproof.explain import Picture, explain
-from mmaproof.explain.html import answer_html
-from mmaproof.generators.identify.behaviour import Behaviour
-from mmaproof.generators.identify.evidence import Evidence
-from mmaproof.generators.identify.oracle import Oracle
-from mmaproof.properties.meant import meant_rows
+from mmaproof.explain.figure import answer_html
+from mmaproof.generators.identify.evidence import Evidence, Oracle
+from mmaproof.generators.identify.space import Behaviour
 from mmaproof.properties.preconditions import parse_precondition
+from mmaproof.properties.question import meant_rows
 
 
 @dataclass(frozen=True)

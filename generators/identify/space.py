@@ -1,13 +1,16 @@
-"""The space in which a unit is searched: an interface, and the values that each parameter may have."""
+"""The space in which a unit is searched: an interface, and the values that each parameter may have.
+
+How a unit computes, apart from its formats and K: what an identification looks for.
+"""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +20,69 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError, InputError
 from mmaproof.designs.files import read_toml
 from mmaproof.designs.formats import Format
-from mmaproof.designs.parameters import DEFINITIONS, complete_settings, parse_parameter
+from mmaproof.designs.parameters import (
+    DEFINITIONS,
+    Chain,
+    complete_settings,
+    compose,
+    format_parameter,
+    parse_parameter,
+    settings_of,
+)
 from mmaproof.designs.profiles import load_disputes
-from mmaproof.designs.readings import KOrder
+from mmaproof.designs.readings import CONSECUTIVE, KOrder
 from mmaproof.designs.signature import Signature
-from mmaproof.designs.steps.record import IntegerRange
-from mmaproof.generators.identify.behaviour import Behaviour
+from mmaproof.designs.steps import Step
+from mmaproof.designs.steps.step import IntegerRange
 from mmaproof.smt.semantics.terms import ZERO_EXPONENT
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    """A chain and its step. Behaviours are equal where every parameter that has an effect is."""
+
+    chain: Chain
+    step: Step
+
+    @classmethod
+    def of(cls, design: Design, k: int | None = None) -> Behaviour:
+        """Return the behaviour of a design, at length ``k`` where one is given."""
+        found = cls(design.chain, design.step)
+        return found if k is None else found.at_length(k)
+
+    @cached_property
+    def settings(self) -> Mapping[str, Any]:
+        """The values of the parameters that have an effect, by name."""
+        return settings_of(self.chain, self.step)
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.chain, self.step))
+
+    def __hash__(self) -> int:
+        # behaviours are looked up very often
+        return self._hash
+
+    def __getitem__(self, name: str) -> Any:
+        """Return the value of a parameter, its default where it has no effect."""
+        return self.settings[name] if name in self.settings else DEFINITIONS[name].default
+
+    def change(self, **changes: Any) -> Behaviour:
+        """Return the behaviour with parameters changed; those that come into effect by that are at their defaults.
+
+        Raises DesignError for a value that is not allowed.
+        """
+        return Behaviour(*compose({**self.settings, **changes}))
+
+    def at_length(self, k: int) -> Behaviour:
+        """Return what means the same for dot products of ``k``: in one step there is no order."""
+        if k != self.step.L or self.chain.k_order == CONSECUTIVE:
+            return self
+        return replace(self, chain=replace(self.chain, k_order=CONSECUTIVE))
+
+    def as_text(self) -> dict[str, str]:
+        """Return every parameter as text, those without an effect at their defaults."""
+        return {name: format_parameter(name, self[name]) for name in DEFINITIONS}
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from mmaproof.generators.formats.selection import plain
-from mmaproof.generators.models.c_model import row_arrays
-from mmaproof.generators.models.c_statements import (
+from mmaproof.generators.models.c_model import (
     array_parameters,
     c_type,
     core_call,
@@ -13,9 +12,9 @@ from mmaproof.generators.models.c_statements import (
     helpers,
     later_name,
     pointers,
+    row_arrays,
 )
-from mmaproof.generators.models.model import Model
-from mmaproof.generators.models.self_test import SelfTest
+from mmaproof.generators.models.model import Model, SelfTest
 
 _HEADER = """\
 // {about}

@@ -22,8 +22,16 @@ import numpy as np
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.files import read_file, why_unreadable
 from mmaproof.hardware_replay.npz import LARGEST, MAGIC, open_npz, read_npy
-from mmaproof.hardware_replay.tables.table import Column, Table, gathered, is_raw, merged, role_of
-from mmaproof.hardware_replay.tables.tensors import read_safetensors, read_torch
+from mmaproof.hardware_replay.tables.table import (
+    Column,
+    Table,
+    gathered,
+    is_raw,
+    merged,
+    read_safetensors,
+    read_torch,
+    role_of,
+)
 
 _NUMBER = re.compile(r"[+-]?(0x[0-9a-f]+|[0-9a-f]+|\d+\.?\d*(e[+-]?\d+)?|\.\d+(e[+-]?\d+)?|inf(inity)?|nan)", re.I)
 _SEPARATORS = (",", "\t", ";", " ")

@@ -9,11 +9,9 @@ from mmaproof.properties.library.error_bound import ErrorBound
 from mmaproof.properties.library.exactness import ExactnessOfC, ExactnessOfProducts
 from mmaproof.properties.library.monotonicity import MonotoneInA, MonotoneInC
 from mmaproof.properties.library.normalisation import NormalisedInAddition, NormalisedInSubtraction
-from mmaproof.properties.library.order import ChainOrder, OrderIndependence
-from mmaproof.properties.library.output_bits import LowBitsZero
 from mmaproof.properties.library.padding import FractionBits, GuardBit, StickyBit
 from mmaproof.properties.library.products import AccumulationPrecision, ProductsExact
-from mmaproof.properties.library.rounding import ConversionRounding, CorrectlyRounded
+from mmaproof.properties.library.rounding import ConversionRounding, CorrectlyRounded, LowBitsZero
 from mmaproof.properties.library.scaling import Scaling
 from mmaproof.properties.library.specials import (
     FiniteGivesNumbers,
@@ -26,7 +24,7 @@ from mmaproof.properties.library.specials import (
     ZeroSumPositive,
 )
 from mmaproof.properties.library.subnormals import SubnormalAccumulator, SubnormalOperands, SubnormalResults
-from mmaproof.properties.library.symmetry import ExchangeSymmetric, NegationSymmetric
+from mmaproof.properties.library.symmetry import ChainOrder, ExchangeSymmetric, NegationSymmetric, OrderIndependence
 from mmaproof.properties.library.zeros import AppendedZeros, PaddedK, ZeroTimesNonzero
 from mmaproof.properties.property import Property
 

@@ -8,11 +8,9 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import Format
 from mmaproof.designs.steps import Guarantee
-from mmaproof.properties.exact import exact_twin
 from mmaproof.properties.property import has_single_sum, kept_bits
-from mmaproof.properties.question import Question, operand_words
-from mmaproof.properties.run_question import RunQuestion, Scope
-from mmaproof.properties.settings import changed_to
+from mmaproof.properties.question import Question, RunQuestion, Scope, operand_words
+from mmaproof.properties.settings import changed_to, exact_twin
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving.lemma import Input, Lemma
@@ -23,8 +21,7 @@ from mmaproof.smt.semantics.convert import Rules, convert
 from mmaproof.smt.semantics.datapath import datapath
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.ieee import aligned_sum, read_accumulator
-from mmaproof.smt.semantics.patterns import zero
-from mmaproof.smt.semantics.unpack import Unpacked, unpack
+from mmaproof.smt.semantics.patterns import Unpacked, unpack, zero
 
 
 class AgainstExact(RunQuestion):

@@ -17,18 +17,15 @@ from mmaproof.properties.property import (
     is_aligned,
     why_not_aligned,
 )
-from mmaproof.properties.question import Argument, SpecialCase
-from mmaproof.properties.run_question import RunQuestion, SameResults, Scope, of_one_step
+from mmaproof.properties.question import Argument, RunQuestion, SameResults, Scope, SpecialCase, of_one_step
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.bundles.leaves import Leaves
-from mmaproof.smt.bundles.term_facts import prove_sum_within, within
+from mmaproof.smt.bundles.leaves import Leaves, prove_sum_within, within
 from mmaproof.smt.proving.kernel import Kernel
-from mmaproof.smt.proving.laws_in_use import LawsInUse
+from mmaproof.smt.proving.laws import LawsInUse
 from mmaproof.smt.semantics import DotProduct, OperandWords, StepSignals, dot_product_accumulate
-from mmaproof.smt.semantics.datapath import sum_widths
+from mmaproof.smt.semantics.datapath import is_of_products, sum_widths
 from mmaproof.smt.semantics.fused_sum import FusedSum
-from mmaproof.smt.semantics.labels import is_of_products
 from mmaproof.smt.solving.verdict import Status
 
 

@@ -22,7 +22,6 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import Format
 from mmaproof.designs.steps import Guarantee
-from mmaproof.properties.exact import whole_range
 from mmaproof.properties.library.against_exact import Asked, loses_nothing, product_bits
 from mmaproof.properties.library.special_case import NothingBesideC
 from mmaproof.properties.preconditions import Exponents, Precondition, ZeroAccumulator
@@ -36,11 +35,11 @@ from mmaproof.properties.property import (
     kept_bits,
     why_not_aligned,
 )
-from mmaproof.properties.question import Argument, Question, SpecialCase
-from mmaproof.properties.run_question import RunQuestion, SameResults, Scope, of_one_step
+from mmaproof.properties.question import Argument, Question, RunQuestion, SameResults, Scope, SpecialCase, of_one_step
+from mmaproof.properties.settings import whole_range
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.bundles.enough_bits_steps import EnoughBitsSteps
+from mmaproof.smt.bundles.close_terms_steps import EnoughBitsSteps
 from mmaproof.smt.bundles.leaves import use_equal_results
 from mmaproof.smt.proving.kernel import Kernel, conjuncts
 from mmaproof.smt.proving.lemma import Lemma

@@ -11,22 +11,20 @@ import numpy.typing as npt
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.designs.steps import Guarantee
-from mmaproof.properties.exact import places_of_terms
 from mmaproof.properties.property import Ask, Property, PropertyVerdict, has_single_sum, kept_bits, why_not_aligned
-from mmaproof.properties.question import Argument
-from mmaproof.properties.run_question import RunQuestion, Scope, of_one_step
+from mmaproof.properties.question import Argument, RunQuestion, Scope, of_one_step
+from mmaproof.properties.settings import places_of_terms
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.error_steps import ErrorSteps
-from mmaproof.smt.proving.conversions import conversion_errors
-from mmaproof.smt.proving.cuts import cut_bounds, cut_errors
+from mmaproof.smt.proving.cuts import conversion_errors, cut_bounds, cut_errors
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
 from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.semantics import DotProduct, OperandWords, StepSignals, dot_product_accumulate
+from mmaproof.smt.semantics.patterns import Unpacked, unpack
 from mmaproof.smt.semantics.step_error import Returned, StepError
 from mmaproof.smt.semantics.terms import ZERO_EXPONENT, Term
-from mmaproof.smt.semantics.unpack import Unpacked, unpack
 from mmaproof.smt.solving.verdict import Status
 
 _ARRAYS = ArrayAlgebra()

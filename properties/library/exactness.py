@@ -8,7 +8,6 @@ from typing import ClassVar
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.steps import Guarantee
-from mmaproof.properties.exact import exact_twin, whole_range
 from mmaproof.properties.library.against_exact import product_bits
 from mmaproof.properties.property import (
     Ask,
@@ -20,15 +19,14 @@ from mmaproof.properties.property import (
     kept_bits,
     why_not_aligned,
 )
-from mmaproof.properties.question import Argument
-from mmaproof.properties.run_question import RunQuestion, SameResults, Scope, of_one_step
+from mmaproof.properties.question import Argument, RunQuestion, SameResults, Scope, of_one_step
+from mmaproof.properties.settings import exact_twin, whole_range
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.close_terms_steps import CloseTermsSteps
 from mmaproof.smt.bundles.leaves import use_equal_results
-from mmaproof.smt.proving.conversions import ConversionOfValue
-from mmaproof.smt.proving.cuts import CutIsExact, cut_bounds, cut_terms, kind_of
+from mmaproof.smt.proving.cuts import ConversionOfValue, CutIsExact, cut_bounds, cut_terms, kind_of
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
 from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.semantics import DotProduct, OperandWords, StepSignals, dot_product_accumulate, equal_results

@@ -12,8 +12,7 @@ from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import Format
 from mmaproof.properties.library.special_case import OfSpecialOperands
 from mmaproof.properties.property import SimpleProperty, has_single_sum, kept_bits
-from mmaproof.properties.question import Argument, SpecialCase
-from mmaproof.properties.run_question import RunQuestion, Scope
+from mmaproof.properties.question import Argument, RunQuestion, Scope, SpecialCase
 from mmaproof.properties.settings import changed_to
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
@@ -23,8 +22,7 @@ from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.proving.monotone import LargeStep, TermRises, lemmas_for_c
 from mmaproof.smt.proving.monotone_in_a import lemmas_for_a
 from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate
-from mmaproof.smt.semantics.patterns import is_largest, last_before_power, order_key, successor
-from mmaproof.smt.semantics.unpack import unpack
+from mmaproof.smt.semantics.patterns import is_largest, last_before_power, order_key, successor, unpack
 
 
 class Monotone(RunQuestion):

@@ -15,7 +15,6 @@ from typing import ClassVar
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.steps import Guarantee
-from mmaproof.properties.exact import exact_twin
 from mmaproof.properties.library.against_exact import check_one_step
 from mmaproof.properties.library.rounding import adds_exactly
 from mmaproof.properties.property import (
@@ -26,14 +25,12 @@ from mmaproof.properties.property import (
     PropertyVerdict,
     QuestionVerdict,
 )
-from mmaproof.properties.run_question import SameResults, Scope
-from mmaproof.properties.settings import changed_to, has_value
+from mmaproof.properties.question import SameResults, Scope
+from mmaproof.properties.settings import changed_to, exact_twin, has_value
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
-from mmaproof.smt.semantics.datapath import datapath
-from mmaproof.smt.semantics.labels import Product
-from mmaproof.smt.semantics.patterns import zero
-from mmaproof.smt.semantics.unpack import unpack
+from mmaproof.smt.semantics.datapath import Product, datapath
+from mmaproof.smt.semantics.patterns import unpack, zero
 
 FEW = 4
 """How many products are asked about before all products of a longer step are."""

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from mmaproof.designs.arithmetic import repeats_one_step
 from mmaproof.designs.design import Design
 from mmaproof.designs.steps import Guarantee
-from mmaproof.properties.exact import exact_twin
 from mmaproof.properties.library.against_exact import (
     AgainstExact,
     is_normal,
@@ -32,7 +31,8 @@ from mmaproof.properties.property import (
     kept_bits,
     why_not_aligned,
 )
-from mmaproof.properties.run_question import Run, RunQuestion, SameResults, Scope
+from mmaproof.properties.question import Run, RunQuestion, SameResults, Scope
+from mmaproof.properties.settings import exact_twin
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.semantics import OperandWords

@@ -5,10 +5,10 @@ from __future__ import annotations
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import FORMATS
 from mmaproof.designs.steps import Guarantee
-from mmaproof.properties.exact import exact_twin
 from mmaproof.properties.library.against_exact import AgainstExact, is_normal, keeping, keeps_at_most, product_bits
 from mmaproof.properties.property import SimpleProperty
-from mmaproof.properties.run_question import RunQuestion, Scope
+from mmaproof.properties.question import RunQuestion, Scope
+from mmaproof.properties.settings import exact_twin
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
 

@@ -1,4 +1,7 @@
-"""How a sum is rounded: the mode of the conversion, and whether the exact sum is what it rounds."""
+"""How a sum is rounded: the mode of the conversion, and whether the exact sum is what it rounds.
+
+Bits of the output that are never used (the accumulator-precision post; Xie et al. 2026, table 2: RZ-E8M13).
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,6 @@ from mmaproof.designs.errors import DesignError
 from mmaproof.designs.parameters import complete_settings
 from mmaproof.designs.readings import Overflow
 from mmaproof.designs.steps import Guarantee
-from mmaproof.properties.exact import exact_twin
 from mmaproof.properties.library.against_exact import (
     AgainstExact,
     LastAddition,
@@ -22,6 +24,7 @@ from mmaproof.properties.library.against_exact import (
     rounds_last_in_ieee,
 )
 from mmaproof.properties.property import (
+    INTEGER,
     Ask,
     Property,
     PropertyVerdict,
@@ -30,14 +33,15 @@ from mmaproof.properties.property import (
     has_single_sum,
     kept_bits,
 )
-from mmaproof.properties.run_question import Run, RunQuestion, Scope
+from mmaproof.properties.question import Run, RunQuestion, Scope
+from mmaproof.properties.settings import exact_twin
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.semantics import DotProduct, OperandWords, equal_results
 from mmaproof.smt.semantics.convert import Rules, convert
 from mmaproof.smt.semantics.datapath import datapath
 from mmaproof.smt.semantics.fused_sum import FusedSum
-from mmaproof.smt.semantics.unpack import unpack
+from mmaproof.smt.semantics.patterns import unpack
 from mmaproof.smt.solving.verdict import Status
 
 MODES: dict[str, tuple[Rounding, Overflow]] = {
@@ -212,3 +216,46 @@ def adds_exactly(design: Design) -> bool:
     ours, theirs = (complete_settings(x.chain, x.step) for x in (design, exact))
     same = all(ours[n] == theirs[n] for n in ours if n != "fraction_bits")
     return same and kept_bits(design) >= kept_bits(exact)
+
+
+LOW_BITS = 10
+"""23 - 13: the fraction bits of fp32 below the 13 of E8M13."""
+
+
+class _LowBitsZero(RunQuestion):
+    """The low bits of d are zero, or d is NaN."""
+
+    def relation(
+        self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
+    ) -> Truth[T]:
+        """Return whether they are."""
+        d = results[0].d
+        nan = unpack(algebra, self.design.d_format, d).nan
+        return algebra.any_of([algebra.is_value(algebra.extract(d, LOW_BITS - 1, 0), 0), nan])
+
+
+class LowBitsZero(SimpleProperty):
+    """The low ten bits of an fp32 result are zero. The question is about one step, or about a given length."""
+
+    name = "low-bits-zero"
+    feature = "the low ten bits of d are zero"
+    statement = "the ten lowest bits of d are zero, for all operands whose d is not NaN"
+    witness = "operands whose d uses one of its ten lowest bits"
+    source = "blog on accumulator precision, Triton probe; Xie et al. 2026, section 6.2.3"
+    specimen = "hopper/wgmma.m64n8k32.f32.e4m3.e4m3"
+
+    def why_not(self, design: Design) -> str | None:
+        """Return why not: the output is not an fp32 number."""
+        if design.d_format.is_integer:
+            return INTEGER
+        return None if design.d_format.name == "fp32" else f"its output is {design.d_format.name}, not fp32"
+
+    def mutant(self, design: Design) -> Design:
+        """Return a design that converts to 13 fraction bits. If this one does, return one that converts to all 23."""
+        if design.adds_c_last:
+            raise DesignError(f"{design.name}: its last addition rounds to all bits of fp32, whatever rho does before")
+        return design.change(rho="rz-fp32" if design.step.rho == "rz-e8m13" else "rz-e8m13")
+
+    def question(self, design: Design, scope: Scope) -> RunQuestion:
+        """Return the question about d."""
+        return _LowBitsZero(design, scope)

@@ -8,14 +8,13 @@ from pysmt.fnode import FNode
 
 from mmaproof.designs.design import Design
 from mmaproof.properties.property import SimpleProperty
-from mmaproof.properties.question import Argument
-from mmaproof.properties.run_question import RunQuestion, Scope
+from mmaproof.properties.question import Argument, RunQuestion, Scope
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.scaled_steps import ScaledSteps, doubled, is_inside, may_move, stays_normal
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
 from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate
-from mmaproof.smt.semantics.unpack import unpack
+from mmaproof.smt.semantics.patterns import unpack
 
 
 class _Doubled(RunQuestion):

@@ -18,12 +18,12 @@ from mmaproof.properties.property import (
     SimpleProperty,
     is_aligned,
 )
-from mmaproof.properties.run_question import RunQuestion, Scope
+from mmaproof.properties.question import RunQuestion, Scope
 from mmaproof.properties.settings import with_other_value
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.algebra.words import with_top_exponent
 from mmaproof.smt.semantics import DotProduct, OperandWords, StepSignals, dot_product_accumulate
-from mmaproof.smt.semantics.unpack import Unpacked, unpack
+from mmaproof.smt.semantics.patterns import Unpacked, unpack
 from mmaproof.smt.trace import evaluate
 
 NO_SUMS = "each of its operations rounds: no sum of aligned terms is converted"

@@ -7,16 +7,15 @@ from fractions import Fraction
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.steps import Guarantee
-from mmaproof.properties.exact import exact_twin
-from mmaproof.properties.library.single_product import OfOneProduct, exact_product, smallest_product
+from mmaproof.properties.library.special_case import OfOneProduct, exact_product, smallest_product
 from mmaproof.properties.property import INTEGER, UNSTATED, SimpleProperty
-from mmaproof.properties.run_question import RunQuestion, Scope
+from mmaproof.properties.question import RunQuestion, Scope
+from mmaproof.properties.settings import exact_twin
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.semantics import DotProduct, OperandWords
 from mmaproof.smt.semantics.align import Cut, loses_bits
-from mmaproof.smt.semantics.patterns import one, same_number, zero
+from mmaproof.smt.semantics.patterns import normalised, one, same_number, unpack, zero
 from mmaproof.smt.semantics.terms import Factors
-from mmaproof.smt.semantics.unpack import normalised, unpack
 
 _SOURCE = "Fasi et al. 2021, Support for subnormal numbers"
 

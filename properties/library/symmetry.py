@@ -1,4 +1,7 @@
-"""Symmetries: under negation of all terms, and under exchange of a and b."""
+"""Symmetries: under negation of all terms, and under exchange of a and b.
+
+The order of the addends: within a step, and in a chain of steps (Valpey et al. 2025, property 3).
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,16 @@ from collections.abc import Sequence
 from pysmt.fnode import FNode
 
 from mmaproof.designs.design import Design
+from mmaproof.designs.errors import DesignError
 from mmaproof.properties.property import SimpleProperty, is_aligned
-from mmaproof.properties.run_question import RunQuestion, SameResults, Scope
+from mmaproof.properties.question import RunQuestion, SameResults, Scope
 from mmaproof.properties.settings import with_other_value
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.proving.laws import LawfulTerms
 from mmaproof.smt.proving.staged import Related
 from mmaproof.smt.semantics import DotProduct, OperandWords
-from mmaproof.smt.semantics.datapath import datapath
-from mmaproof.smt.semantics.labels import Partial
-from mmaproof.smt.semantics.patterns import negated, same_number
-from mmaproof.smt.semantics.unpack import unpack
+from mmaproof.smt.semantics.datapath import Partial, datapath
+from mmaproof.smt.semantics.patterns import negated, same_number, unpack
 
 
 class _Negated(RunQuestion):
@@ -119,3 +121,99 @@ class ExchangeSymmetric(SimpleProperty):
     def question(self, design: Design, scope: Scope) -> RunQuestion:
         """Return the question about both results."""
         return _Exchanged(design, scope)
+
+
+class SameAfter(SameResults):
+    """d stays the same when the products are permuted in each of some ways."""
+
+    def __init__(self, design: Design, scope: Scope, permutations: Sequence[Sequence[int]]) -> None:
+        super().__init__(design, scope)
+        self.permutations = permutations
+
+    def runs(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Sequence[tuple[Design, OperandWords[D]]]:
+        """Return the run as given and one for each permutation."""
+        order = range(self.k)
+        return [(self.design, self._permuted(operands, p)) for p in (order, *self.permutations)]
+
+    def _permuted(self, operands: OperandWords[D], order: Sequence[int]) -> OperandWords[D]:
+        a, b = ([x[k] for k in order] for x in (operands.a, operands.b))
+        scales = (operands.scale_a, operands.scale_b)
+        if self.blocks:
+            size = self.k // self.blocks
+            blocks = [order[i * size] // size for i in range(self.blocks)]
+            scales = ([operands.scale_a[i] for i in blocks], [operands.scale_b[i] for i in blocks])
+        return OperandWords(a, b, operands.c, *scales)
+
+
+def generators(count: int, unit: int) -> list[list[int]]:
+    """Return permutations that generate all those of ``count`` products which keep runs of ``unit`` together.
+
+    The exchange of the first two products and a shift of all by one generate every permutation. With runs, the
+    generators are those within the first run and those of whole runs.
+    """
+    found = []
+    if unit > 1:
+        found += [[*p, *range(unit, count)] for p in generators(unit, 1)]
+    runs = [list(range(i, i + unit)) for i in range(0, count, unit)]
+    if len(runs) > 1:
+        found.append([k for run in (runs[1], runs[0], *runs[2:]) for k in run])
+    if len(runs) > 2:
+        found.append([k for run in (*runs[1:], runs[0]) for k in run])
+    return found
+
+
+class OrderIndependence(SimpleProperty):
+    """Any order of the products within a step gives the same d."""
+
+    name = "order-independent"
+    feature = "order of the products in a step does not matter"
+    statement = (
+        "d(a[s], b[s], c) = d(a, b, c) for generators s of all orders of the products of one step: an exchange of the "
+        "first two, and a shift by one (within and of runs that share a scale)"
+    )
+    witness = "the same products in two orders, with different results"
+    source = "Valpey et al. 2025, property 3; Fasi et al. 2021, Accuracy of the dot products"
+    specimen = "volta/mma.m8n8k4.f32.f16.f16.f32@L=2"
+
+    def why_not(self, design: Design) -> str | None:
+        """Return that one product has one order."""
+        return "a step of one product has one order" if design.step.L == 1 else None
+
+    def mutant(self, design: Design) -> Design:
+        """Return a design that adds the terms one by one in index order, truncating the partial sums."""
+        return design.change(summation="sequential", first="index", truncates="partial-sum")
+
+    def question(self, design: Design, scope: Scope) -> RunQuestion:
+        """Return invariance under permutations that generate all others.
+
+        Products that share a scale, or a group, stay together.
+        """
+        step = design if scope.k is not None else design.one_step()
+        count = scope.k or step.k
+        if scope.k is not None and scope.k > design.step.L:
+            raise DesignError(f"{self.name} is about a step of L = {design.step.L}: see chain-order-independent")
+        return SameAfter(design, scope, generators(count, design.step.group_size or step.block or 1))
+
+
+class ChainOrder(SimpleProperty):
+    """The order of the products along a chain of steps does not matter."""
+
+    name = "chain-order-independent"
+    feature = "order of k along a chain does not matter"
+    statement = "d(a, b, c) = d(reversed a, reversed b, c) over the K of the instruction, a chain of K / L steps"
+    witness = "the same products in two orders, with different results"
+    source = "Valpey et al. 2025, property 3, carried on to K > L"
+    specimen = "ampere/mma.m16n8k16.f32.f16.f16.f32"
+
+    def mutant(self, design: Design) -> Design:
+        """Return a unit whose one step takes all products. If this one does, return one that takes half of them."""
+        return design.change(L=design.k if design.k > design.step.L else design.k // 2)
+
+    def why_not(self, design: Design) -> str | None:
+        """Return that scales would have to move with their blocks."""
+        return "its products are tied to scales" if design.scale_format is not None else None
+
+    def question(self, design: Design, scope: Scope) -> RunQuestion:
+        """Return invariance under reversal of the K elements of the instruction, or of ``scope.k``."""
+        length = scope.k or design.k
+        return SameAfter(design, Scope(length, scope.where, scope.seed), [list(reversed(range(length)))])

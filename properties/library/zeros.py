@@ -11,23 +11,20 @@ from pysmt.fnode import FNode
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.steps import Guarantee
-from mmaproof.properties.library.single_product import smallest_product
-from mmaproof.properties.library.special_case import NothingBesideC
+from mmaproof.properties.library.special_case import NothingBesideC, smallest_product
 from mmaproof.properties.property import INTEGER, UNSTATED, SimpleProperty, kept_bits
-from mmaproof.properties.question import Argument, SpecialCase
-from mmaproof.properties.run_question import RunQuestion, Scope, of_one_step
+from mmaproof.properties.question import Argument, RunQuestion, Scope, SpecialCase, of_one_step
 from mmaproof.properties.settings import changed_to, has_value
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.leaves import Leaves
 from mmaproof.smt.bundles.zero_steps import ZeroSteps
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError, conjuncts
-from mmaproof.smt.proving.laws_in_use import LawsInUse
+from mmaproof.smt.proving.laws import LawsInUse
 from mmaproof.smt.semantics import DotProduct, OperandWords, StepSignals, dot_product_accumulate
-from mmaproof.smt.semantics.labels import is_of_products
-from mmaproof.smt.semantics.patterns import is_finite, same_number, signed_like, zero
+from mmaproof.smt.semantics.datapath import is_of_products
+from mmaproof.smt.semantics.patterns import is_finite, same_number, signed_like, unpack, zero
 from mmaproof.smt.semantics.terms import ZERO_EXPONENT
-from mmaproof.smt.semantics.unpack import unpack
 
 _ROUNDED = "its sums are rounded one by one: no exponent of a zero decides an alignment"
 

@@ -18,11 +18,10 @@ import triton.language as tl
 from triton import knobs
 from triton.runtime import interpreter
 
-from mmaproof.designs.arrays import patterns_of, values_of
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import EmulationError
 from mmaproof.designs.formats import FORMATS, Format
-from mmaproof.designs.operands import Patterns
+from mmaproof.designs.operands import Patterns, patterns_of, values_of
 from mmaproof.gemm.programs import Plan, read_plan
 from mmaproof.gemm.programs.named import find_plan
 from mmaproof.hardware_replay.emulation import matmul

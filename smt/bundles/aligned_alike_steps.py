@@ -17,18 +17,18 @@ from mmaproof.designs.arithmetic import differing_parameters, same_chain
 from mmaproof.designs.design import Design
 from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.bundles.leaves import Leaves
-from mmaproof.smt.bundles.term_facts import (
+from mmaproof.smt.bundles.leaves import (
+    Leaves,
     factors_of,
     prove_product_is_zero,
     prove_total,
     prove_where_not_zero,
 )
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
-from mmaproof.smt.proving.laws_in_use import LawsInUse
+from mmaproof.smt.proving.laws import LawsInUse
 from mmaproof.smt.semantics import StepSignals
 from mmaproof.smt.semantics.align import align
-from mmaproof.smt.semantics.labels import Addend, is_of_products
+from mmaproof.smt.semantics.datapath import Addend, is_of_products
 
 DECIDE_ALIGNMENT = ("zero_c", "zero_product", "e_zero", "floor", "zero_group", "group_e_zero", "c_subnormal")
 """The parameters that affect only e_max and the alignment of c."""

@@ -20,7 +20,7 @@ from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.algebra.words import with_top_exponent
 from mmaproof.smt.bundles.leaves import Leaves
-from mmaproof.smt.proving.laws_in_use import LawsInUse
+from mmaproof.smt.proving.laws import LawsInUse
 from mmaproof.smt.proving.walk import Substitution
 
 _Word = Word[FNode]

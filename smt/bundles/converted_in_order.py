@@ -20,8 +20,8 @@ from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.algebra.words import with_top_exponent
 from mmaproof.smt.bundles.converted_alike import Converted
 from mmaproof.smt.bundles.leaves import Leaves
-from mmaproof.smt.bundles.order_cases import Case
-from mmaproof.smt.proving.laws_in_use import LawsInUse
+from mmaproof.smt.bundles.order_sums import Case
+from mmaproof.smt.proving.laws import LawsInUse
 from mmaproof.smt.proving.monotone import at_most
 from mmaproof.smt.semantics.patterns import order_key
 

@@ -20,10 +20,9 @@ from mmaproof.designs.design import Design
 from mmaproof.smt.algebra.protocol import Truth, Word, ite
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.converted_alike import Case, Converted, ConvertedAlike
-from mmaproof.smt.bundles.leaves import Leaves
-from mmaproof.smt.bundles.term_facts import at_most, prove_largest, within
+from mmaproof.smt.bundles.leaves import Leaves, at_most, prove_largest, within
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
-from mmaproof.smt.proving.laws_in_use import LawsInUse
+from mmaproof.smt.proving.laws import LawsInUse
 from mmaproof.smt.semantics import StepSignals
 from mmaproof.smt.semantics.align import Cut, align, largest_exponent
 from mmaproof.smt.semantics.convert import Rules, convert

@@ -16,11 +16,10 @@ from mmaproof.designs.arithmetic import differing_parameters
 from mmaproof.designs.design import Design
 from mmaproof.designs.steps import Guarantee
 from mmaproof.smt.algebra.protocol import Word
-from mmaproof.smt.bundles.leaves import Leaves
-from mmaproof.smt.bundles.term_facts import prove_bound_of_sum, within
+from mmaproof.smt.bundles.leaves import Leaves, prove_bound_of_sum, within
 from mmaproof.smt.proving.journal import Place, RecordedTerms
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
-from mmaproof.smt.proving.laws_in_use import LawsInUse
+from mmaproof.smt.proving.laws import LawsInUse
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
 from mmaproof.smt.semantics.integer_step import product_range
 

@@ -27,22 +27,20 @@ from mmaproof.designs.steps import Guarantee
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.algebra.words import normalised, with_top_exponent
-from mmaproof.smt.bundles.leaves import Leaves
-from mmaproof.smt.bundles.term_facts import factors_of, prove_largest_exponent
+from mmaproof.smt.bundles.leaves import Leaves, factors_of, prove_largest_exponent
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError, conjuncts
-from mmaproof.smt.proving.laws_in_use import LawsInUse
+from mmaproof.smt.proving.laws import LawsInUse
 from mmaproof.smt.proving.linear import in_order
 from mmaproof.smt.proving.walk import bottom_up
 from mmaproof.smt.semantics import OperandWords, StepSignals, ieee
 from mmaproof.smt.semantics.align import align, largest_exponent
 from mmaproof.smt.semantics.convert import Rules, convert
-from mmaproof.smt.semantics.datapath import StepPath, datapath
+from mmaproof.smt.semantics.datapath import Addend, Label, StepPath, datapath, is_of_products
 from mmaproof.smt.semantics.fused_step import without_far_c, without_small_c
 from mmaproof.smt.semantics.fused_sum import FusedSum
-from mmaproof.smt.semantics.labels import Addend, Label, is_of_products
+from mmaproof.smt.semantics.patterns import Unpacked, unpack
 from mmaproof.smt.semantics.terms import Term
 from mmaproof.smt.semantics.unit import factors
-from mmaproof.smt.semantics.unpack import Unpacked, unpack
 
 _Word = Word[FNode]
 _Truth = Truth[FNode]

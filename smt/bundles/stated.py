@@ -22,7 +22,7 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.formats import FORMATS, Format
 from mmaproof.smt.algebra.protocol import Word
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.bundles.scripts import Script
+from mmaproof.smt.bundles.writing import Script
 from mmaproof.smt.proving.cuts import TermShape
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
 from mmaproof.smt.semantics.align import Cut, align

@@ -1,20 +1,191 @@
-"""The files of a bundle. docs/bundle.md specifies them."""
+"""The files of a bundle. docs/bundle.md specifies them.
+
+SMT-LIB scripts of a bundle, written term by term.
+
+The refutations of the lemmas of a bundle. Lemmas that differ only in the names of symbols are refuted once.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Final
 
-from mmaproof.smt.bundles.refutations import TRIED, Refutations
-from mmaproof.smt.bundles.scripts import definitions_script, lemma_script
-from mmaproof.smt.proving.kernel import Theorem
+from pysmt.fnode import FNode
+
+from mmaproof.smt.proving.adders import BY_SUMS, prove_sums
+from mmaproof.smt.proving.exhaustion import MOST_BITS, try_all_values
+from mmaproof.smt.proving.kernel import Stated, Theorem, up_to_names
+from mmaproof.smt.solving.cnf import Asserted, encode_all
+from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits, worked
 from mmaproof.smt.solving.lrat import Refutation
-from mmaproof.smt.solving.query import Query
-from mmaproof.smt.solving.refuting import NotRefutedError
-from mmaproof.smt.solving.smtlib import plain, quoted, to_smtlib
+from mmaproof.smt.solving.query import (
+    CONST,
+    SYMBOL,
+    Node,
+    Query,
+    node_of,
+    plain,
+    quoted,
+    sort_text,
+    term_text,
+    to_smtlib,
+)
+from mmaproof.smt.solving.refuting import NotRefutedError, Refuter
 from mmaproof.smt.solving.sums import SumProof
+from mmaproof.smt.solving.verdict import Outcome
+
+_INLINE_CHARACTERS: Final = 60
+
+
+class Script:
+    """The lines of a script. Longer terms have names that begin with $, and are written once."""
+
+    def __init__(self) -> None:
+        self.lines = ["(set-logic QF_BV)"]
+        self._nodes: list[Node] = []
+        self._texts: list[str] = []
+        self._positions: dict[FNode, int] = {}
+
+    def declare(self, name: str, width: int) -> None:
+        """Declare a symbol."""
+        self.lines.append(f"(declare-const {quoted(name)} {sort_text(width)})")
+
+    def define(self, variable: FNode, definition: FNode) -> None:
+        """Define a variable as a term of symbols that were declared or defined before."""
+        text = self.text(definition)
+        node = node_of(variable, self._nodes, self._positions)
+        self.lines.append(f"(define-fun {quoted(node.name)} () {sort_text(node.width)} {text})")
+
+    def claim(self, truth: FNode) -> None:
+        """Assert a truth value."""
+        text = self.text(truth)
+        self.lines.append(f"(assert {text})")
+
+    def name(self, term: FNode) -> str:
+        """Return the name of a term, which gets one if it has none."""
+        text = self.text(term)
+        position = self._positions[term]
+        if text.startswith(("(", "#")) or text in ("true", "false"):
+            text = self._texts[position] = self._named(position, text)
+        return text.strip("|")
+
+    def text(self, term: FNode) -> str:
+        """Return a term as text. What it needs is written before."""
+        pending = [term]
+        while pending:
+            node = pending[-1]
+            missing = [x for x in node.args() if x not in self._positions]
+            if missing:
+                pending += reversed(missing)
+                continue
+            pending.pop()
+            if node not in self._positions:
+                self._take(node)
+        return self._texts[self._positions[term]]
+
+    def _take(self, term: FNode) -> None:
+        node = node_of(term, self._nodes, self._positions)
+        text = term_text(node, self._texts)
+        position = self._positions[term] = len(self._nodes)
+        self._nodes.append(node)
+        if node.operator not in (SYMBOL, CONST) and len(text) > _INLINE_CHARACTERS:
+            text = self._named(position, text)
+        self._texts.append(text)
+
+    def _named(self, position: int, text: str) -> str:
+        self.lines.append(f"(define-fun ${position} () {sort_text(self._nodes[position].width)} {text})")
+        return f"${position}"
+
+    def written(self) -> str:
+        """Return the script."""
+        return "\n".join((*self.lines, ""))
+
+
+def lemma_script(symbols: Mapping[str, int], asserted: tuple[FNode, ...]) -> str:
+    """Return the script that asserts truth values over symbols (name -> width) and asks whether they can hold."""
+    script = Script()
+    for name, width in symbols.items():
+        script.declare(name, width)
+    for x in asserted:
+        script.claim(x)
+    script.lines.append("(check-sat)")
+    return script.written()
+
+
+def definitions_script(symbols: Mapping[str, int], comment: str) -> Script:
+    """Return a script that declares operands, to which definitions are added."""
+    script = Script()
+    script.lines.insert(0, f"; {comment}")
+    for name, width in symbols.items():
+        script.declare(name, width)
+    return script
+
+
+BEFORE_TRYING = 3.0
+"""Seconds in which a SAT solver refutes a lemma of few bits, before all values are tried."""
+TRIED: Final = Refutation((), ())
+"""What stands for a refutation where the checker tries all values."""
+NOT_WRITTEN = frozenset({"bvudiv", "bvurem", "bvsdiv", "bvsrem", "rotate_left", "rotate_right", "bvcomp"})
+"""Operators that bundles do not have."""
+
+
+@dataclass
+class Refutations:
+    """What was refuted. All of it shares the limits, which begin with the making of this object."""
+
+    refuter: Refuter
+    limits: Limits
+    _started: float = field(default_factory=worked)
+    _known: dict[str, Refutation | SumProof] = field(default_factory=dict)
+
+    def of(self, query: Query, seconds: float | None = None) -> tuple[Asserted, Refutation | SumProof]:
+        """Return the clauses of a conjunction, and their refutation.
+
+        Raises NotRefutedError if there is none within the limits (and within N ``seconds``).
+        """
+        found = sorted({node.operator for node in query.nodes} & NOT_WRITTEN)
+        if found:
+            raise NotRefutedError(f"a bundle has no {found[0]}")
+        encoded, key = encode_all(query), up_to_names(query)
+        if key not in self._known:
+            left = self.limits.after(worked() - self._started, "earlier lemmas")
+            if seconds is not None:
+                left = Limits(max(min(left.seconds, seconds), LEAST_SECONDS), left.memory_bytes)
+            self._known[key] = self._refuted(query, encoded, left)
+        return encoded, self._known[key]
+
+    def refute(self, stated: Stated, seconds: float | None) -> str:
+        """Refute a leaf, as the kernel asks for it. Return who did. Raises NotRefutedError."""
+        _, found = self.of(stated.query, seconds)
+        if isinstance(found, SumProof):
+            return BY_SUMS
+        return "all values of its symbols" if found is TRIED else "a clausal proof"
+
+    def _refuted(self, query: Query, encoded: Asserted, limits: Limits) -> Refutation | SumProof:
+        """Return lemmas about adders where products are added, else the refutation that a SAT solver finds.
+
+        It is ``TRIED`` where that takes long and all values are few.
+        """
+        with suppress(NotRefutedError):
+            return prove_sums(query)
+        read = {abs(x) for clause in encoded.clauses for x in clause}
+        few = sum(abs(x) in read for word in encoded.symbols.values() for x in word) <= MOST_BITS
+        started = worked()
+        try:
+            first = Limits(min(limits.seconds, BEFORE_TRYING), limits.memory_bytes) if few else limits
+            return self.refuter.refute(encoded.clauses, first)
+        except NotRefutedError:
+            if not few or limits.seconds <= BEFORE_TRYING:
+                raise
+        tried = try_all_values(query)
+        if tried is not None and tried.outcome is Outcome.UNSAT:
+            return TRIED
+        return self.refuter.refute(encoded.clauses, limits.after(worked() - started, "trying all values"))
+
 
 FORM, OF_BOUNDS = "mmaproof-bundle-1", "mmaproof-bound-1"
 

@@ -18,8 +18,8 @@ from pysmt.fnode import FNode
 
 from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.bundles.leaves import Leaves
-from mmaproof.smt.bundles.term_facts import (
+from mmaproof.smt.bundles.leaves import (
+    Leaves,
     factors_of,
     prove_largest_exponent,
     prove_product_is_zero,
@@ -28,11 +28,11 @@ from mmaproof.smt.bundles.term_facts import (
     prove_where_zero,
 )
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
-from mmaproof.smt.proving.laws_in_use import LawsInUse
+from mmaproof.smt.proving.laws import LawsInUse
 from mmaproof.smt.semantics import StepSignals
 from mmaproof.smt.semantics.align import align, largest_exponent
+from mmaproof.smt.semantics.datapath import is_of_products
 from mmaproof.smt.semantics.fused_sum import FusedSum
-from mmaproof.smt.semantics.labels import is_of_products
 from mmaproof.smt.semantics.terms import Term
 
 _Word = Word[FNode]

@@ -21,9 +21,8 @@ from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
 from mmaproof.smt.algebra.nodes import LANES, Node, Op, needed
 from mmaproof.smt.evaluate import evaluate_on_arrays
-from mmaproof.smt.native import cache
-from mmaproof.smt.native.checked import Recipe, Source, checked, once, sample
-from mmaproof.smt.native.compiler import MachineCode, processor
+from mmaproof.smt.native import compiler
+from mmaproof.smt.native.compiler import MachineCode, Recipe, Source, checked, once, processor, sample
 from mmaproof.smt.native.lowering import InputColumn, Writer, continued, input_columns, lower
 
 NAME = "rows"
@@ -232,7 +231,7 @@ class RowsKernel:
 
 def key_of(design: Design, length: int) -> str:
     """Return the key of a kernel of rows in the cache."""
-    return cache.identity(design, kind="rows", length=length)
+    return compiler.identity(design, kind="rows", length=length)
 
 
 _loaded: dict[tuple[Design, int], RowsKernel] = {}
@@ -245,7 +244,7 @@ def is_loaded(design: Design, length: int) -> bool:
 
 def is_kept(design: Design, length: int) -> bool:
     """Return whether a kernel is in the cache."""
-    return cache.has(key_of(design, length))
+    return compiler.has(key_of(design, length))
 
 
 def rows_kernel(design: Design, length: int) -> RowsKernel:

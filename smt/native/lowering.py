@@ -22,7 +22,7 @@ from mmaproof.smt.algebra.nodes import Graph, Node, Op, mask, needed
 from mmaproof.smt.algebra.protocol import D, Word
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
 from mmaproof.smt.semantics.datapath import datapath
-from mmaproof.smt.semantics.unpack import unpack
+from mmaproof.smt.semantics.patterns import unpack
 
 _INSTRUCTIONS = ("cpu/vfmadd231ps.m1n1k1.f32.f32.f32.f32", "cpu/vfmadd231pd.m1n1k1.f64.f64.f64.f64")
 _FOLLOWED = ("k_order", "nan_code")

@@ -20,9 +20,8 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format, Specials
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
 from mmaproof.smt.evaluate import CHUNK_ROWS, evaluate_on_arrays
-from mmaproof.smt.native import cache
-from mmaproof.smt.native.checked import Recipe, Source, once, sample
-from mmaproof.smt.native.compiler import MachineCode, processor
+from mmaproof.smt.native import compiler
+from mmaproof.smt.native.compiler import MachineCode, Recipe, Source, once, processor, sample
 from mmaproof.smt.native.kernels import is_infinite
 from mmaproof.smt.native.lowering import continued, input_columns, lower
 from mmaproof.smt.native.panels import MULTIPLY, UNPACK_A, UNPACK_B, panel_functions
@@ -140,7 +139,7 @@ _loaded: dict[tuple[Design, bool, bool], PanelKernel] = {}
 
 def key_of(design: Design, finite: bool, few: bool = False) -> str:
     """Return the key of a kernel of panels in the cache."""
-    return cache.identity(design, kind="panels of few rows" if few else "panels", finite=finite)
+    return compiler.identity(design, kind="panels of few rows" if few else "panels", finite=finite)
 
 
 def is_loaded(design: Design) -> bool:
@@ -150,7 +149,7 @@ def is_loaded(design: Design) -> bool:
 
 def is_kept(design: Design) -> bool:
     """Return whether that kernel is in the cache."""
-    return cache.has(key_of(continued(design), has_specials(design)))
+    return compiler.has(key_of(continued(design), has_specials(design)))
 
 
 def panel_kernel(design: Design, finite: bool, few: bool = False) -> PanelKernel:

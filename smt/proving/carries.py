@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from mmaproof.smt.solving.gates import FALSE, TRUE
+from mmaproof.smt.solving.cnf import FALSE, TRUE
 from mmaproof.smt.solving.refuting import NotRefutedError
 from mmaproof.smt.solving.sums import MOST_INPUTS, EqualSums, SumLemma, holds
 

@@ -3,24 +3,33 @@
 A claim is asked about its variables first, for all values that the facts allow, then also with what its variables stand
 for where that is about others of them, and then with the variables of the last stage replaced by their terms, and so on
 for ``WIDENINGS`` stages. Every sample gives each variable a value. A claim that a sample violates is not asked about.
+
+The words inside what the variables of a model stand for: what a net may be that carries no variable.
+
+A unit that is built as the design is described has a counterpart for nearly each of them: a printed model, or RTL that
+takes the same steps. The words are found by their values on the samples. What is found is a suggestion, to be proved.
+
+Words computed bit by bit from a few others: which function of bits it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
+from pysmt import operators as op
 from pysmt.environment import Environment
 from pysmt.fnode import FNode
 from pysmt.typing import BOOL
 
-from mmaproof.smt.proving.asked import Lemmas
+from mmaproof.smt.proving.columns import FAST_BITS, Column, Columns, signed_column
 from mmaproof.smt.proving.journal import Defined, Held, Lawful, Noted
 from mmaproof.smt.proving.laws import Law, lemmas_of_law
+from mmaproof.smt.proving.lemma import Lemmas
 from mmaproof.smt.proving.walk import Substitution, substituted
-from mmaproof.smt.solving.operators import TRUTH
-from mmaproof.smt.solving.query import width_of
+from mmaproof.smt.solving.query import TRUTH, width_of
 from mmaproof.smt.solving.verdict import Status, combine
 
 LEMMA_SECONDS = 30.0
@@ -246,3 +255,174 @@ class CutVariables:
 def _in_order(symbols: frozenset[FNode]) -> list[FNode]:
     """Return symbols in the order in which they were made."""
     return sorted(symbols, key=lambda v: v.node_id())
+
+
+@dataclass(frozen=True, slots=True)
+class InnerWord:
+    """A term inside the definition of a signal, what stands for it, and whether a wider net extends it with its sign.
+
+    The definition itself has the variable in its place.
+    """
+
+    signal: str
+    term: FNode
+    replacement: FNode
+    signed: bool
+
+
+class InnerWords:
+    """The terms inside what some variables stand for, by their columns.
+
+    They are indexed when the first one is asked for. Terms over operands that are ``apart`` are left out: nets are over
+    the parts of these.
+    """
+
+    def __init__(
+        self, signals: Iterable[tuple[str, FNode]], apart: Collection[FNode], cuts: CutVariables, columns: Columns
+    ) -> None:
+        self._signals, self._apart = tuple(signals), frozenset(apart)
+        self._cuts, self._columns = cuts, columns
+        self._unsigned: dict[int, list[InnerWord]] = {}
+        self._signed: dict[int, list[InnerWord]] = {}
+        self._known: set[FNode] = set()
+        self._indexed = False
+
+    def __contains__(self, term: FNode) -> bool:
+        self._index()
+        return term in self._known
+
+    def like(self, term: FNode) -> list[InnerWord]:
+        """Return the words with the values of a net on all samples that are over its variables, variables first."""
+        self._index()
+        column = self._columns.values(term)
+        if (column == column[0]).all():
+            return []
+        found = list(self._unsigned.get(_key(column), ()))
+        width = width_of(term)
+        if width > 1 and width != TRUTH:
+            found += self._signed.get(_key(signed_column(column, width)), ())
+        symbols = self._cuts.symbols(term)
+        found = [x for x in found if self._cuts.symbols(x.term) <= symbols]
+        return sorted(found, key=lambda x: x.replacement is x.term)
+
+    def _index(self) -> None:
+        if self._indexed:
+            return
+        self._indexed = True
+        variables = {self._cuts.definition(variable): variable for _, variable in self._signals}
+        for signal, variable in self._signals:
+            for term in _inside(self._cuts.definition(variable), self._known):
+                if not (term.is_symbol() or self._cuts.symbols(term) & self._apart):
+                    self._add(signal, term, variables.get(term, term))
+
+    def _add(self, signal: str, term: FNode, replacement: FNode) -> None:
+        column = self._columns.values(term)
+        if (column == column[0]).all():
+            return
+        width = width_of(term)
+        self._unsigned.setdefault(_key(column), []).append(InnerWord(signal, term, replacement, False))
+        if width > 1 and width != TRUTH:
+            values = signed_column(column, width)
+            if (values < 0).any():
+                self._signed.setdefault(_key(values), []).append(InnerWord(signal, term, replacement, True))
+
+
+def _inside(definition: FNode, seen: set[FNode]) -> Iterator[FNode]:
+    """Yield the terms inside a definition, the operands of each before it, that were not seen before."""
+    pending = [definition]
+    while pending:
+        term = pending[-1]
+        missing = [x for x in term.args() if x not in seen and not x.is_constant()]
+        if missing:
+            pending += missing
+            continue
+        pending.pop()
+        if term not in seen:
+            seen.add(term)
+            yield term
+
+
+def _key(column: Column) -> int:
+    """Return the same number for equal values, in whatever kind of array."""
+    if column.dtype == object:
+        values: Sequence[int] = [int(x) for x in column]
+        if min(values) < -(1 << (FAST_BITS - 1)) or max(values) >= 1 << FAST_BITS:
+            return hash(tuple(values))
+        column = np.array([x % (1 << FAST_BITS) for x in values], dtype=np.uint64)
+    return hash(column.tobytes())
+
+
+MOST_LEAVES = 4
+_EXCLUSIVE_OR = {2: 0b0110, 3: 0b1001_0110, 4: 0b0110_1001_1001_0110}
+_CARRY = {2: 0b1000, 3: 0b1110_1000}
+
+
+@dataclass(frozen=True)
+class BitwiseFunction:
+    """A function of the bits of ``leaves`` at each place, as its truth table.
+
+    Bit i of ``table`` is its value where the bits of i are those of the leaves. Only tables of symmetric functions mean
+    something here, because ``leaves`` has no order.
+    """
+
+    leaves: frozenset[FNode]
+    table: int
+
+    @property
+    def is_exclusive_or(self) -> bool:
+        """Whether it is the exclusive or of all leaves."""
+        return self.table == _EXCLUSIVE_OR.get(len(self.leaves))
+
+    @property
+    def is_carry(self) -> bool:
+        """Whether it is one where two leaves or more are: the carry of adding two or three words."""
+        return self.table == _CARRY.get(len(self.leaves))
+
+
+def bitwise_function(term: FNode) -> BitwiseFunction | None:
+    """Return the function that a word is of words that are not computed bit by bit, None where it is of too many."""
+    if not is_bitwise(term):
+        return None
+    leaves: dict[FNode, None] = {}
+    pending, seen = [term], set[FNode]()
+    while pending:
+        x = pending.pop()
+        if x in seen:
+            continue
+        seen.add(x)
+        if is_bitwise(x):
+            pending += x.args()
+        else:
+            leaves[x] = None
+            if len(leaves) > MOST_LEAVES:
+                return None
+    if len(leaves) < 2 or any(x.is_constant() for x in leaves):
+        return None
+    rows = 1 << len(leaves)
+    tables = {x: sum(1 << row for row in range(rows) if row >> i & 1) for i, x in enumerate(leaves)}
+    return BitwiseFunction(frozenset(leaves), _table(term, tables, (1 << rows) - 1))
+
+
+def is_bitwise(term: FNode) -> bool:
+    """Return whether a word is computed bit by bit from others."""
+    return term.node_type() in (op.BV_AND, op.BV_OR, op.BV_XOR, op.BV_NOT)
+
+
+def _table(term: FNode, tables: dict[FNode, int], ones: int) -> int:
+    known = tables.get(term)
+    if known is not None:
+        return known
+    parts = [_table(x, tables, ones) for x in term.args()]
+    match term.node_type():
+        case op.BV_NOT:
+            found = parts[0] ^ ones
+        case op.BV_AND:
+            found = parts[0] & parts[1]
+        case op.BV_OR:
+            found = parts[0] | parts[1]
+        case op.BV_XOR:
+            found = parts[0] ^ parts[1]
+        case _:
+            raise ValueError(f"{term} is not an operation on bits")
+    tables[term] = found
+    return found

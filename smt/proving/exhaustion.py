@@ -3,32 +3,460 @@
 A query becomes the circuit that ``--certify=proof`` proves statements about, and the circuit is evaluated for all
 values. A SAT solver needs minutes to prove that two multipliers of 11 by 11 bits are equal; they have 2**22 inputs,
 which takes a tenth of a second here. Only bits that the query depends on are counted.
+
+A circuit evaluated for all values of its inputs, 64 of them at once: a word holds one bit of 64 assignments.
+
+Assignment number n gives input i the bit i of n. Words are taken in blocks that stay in the cache of a processor. In
+the array of an input, the assignments of a block are a fixed pattern (the lowest inputs) or all alike (the others).
+
+A circuit becomes a list of NumPy operations on a few arrays, which are used again when the value in them has been used
+for the last time. An array may hold the negation of a gate: then a conjunction of negations is one operation, and an
+exclusive or needs no negation at all.
+
+A second way to try all values of a query: word by word, in place of bit by bit.
+
+It confirms what ``exhaustion`` finds under ``--certify``. The two have the query and NumPy in common, and nothing else.
+There, the query becomes a circuit of gates, and a word of the machine holds one bit of 64 assignments. Here, every node
+of the query is computed by one operator on columns, and an element of a column is the value of the node under one
+assignment. Which bits are enumerated is found out apart, too: here they are those that the query reads of its symbols.
+
+Assignment number n gives input bit i the bit i of n. The lowest bits run through a block, and the others are constant
+in it. A node that depends on the others alone is a column of one element, and one that depends on the lowest ones alone
+is computed once for all blocks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
+import numpy as np
+from numpy.typing import NDArray
 from pysmt.environment import Environment
 from pysmt.fnode import FNode
 
 from mmaproof.smt.algebra.terms import default_environment
-from mmaproof.smt.proving.bit_parallel import Cone, CountedGates, TooManyGatesError, satisfying
-from mmaproof.smt.proving.word_enumeration import enumerate_words
-from mmaproof.smt.solving.cnf import circuit_of
-from mmaproof.smt.solving.errors import WitnessDoesNotReplay
+from mmaproof.smt.proving.columns import FAST, FAST_BITS, Column, mask
+from mmaproof.smt.solving.cnf import TRUE, Gates, circuit_of
 from mmaproof.smt.solving.limits import Limits, worked
 from mmaproof.smt.solving.portfolio import require_agreement
-from mmaproof.smt.solving.prove import Ask, violation_of
-from mmaproof.smt.solving.query import SYMBOL, Query
-from mmaproof.smt.solving.smtlib import to_smtlib
-from mmaproof.smt.solving.solving import Certify, Solving, certified
-from mmaproof.smt.solving.verdict import Outcome, Reply, SolverIdentity
+from mmaproof.smt.solving.query import CONST, SYMBOL, Node, Query, to_smtlib
+from mmaproof.smt.solving.solving import Ask, Certify, Solving, certified, violation_of
+from mmaproof.smt.solving.verdict import Outcome, Reply, SolverIdentity, WitnessDoesNotReplay
+
+Array = NDArray[np.uint64]
+Operation = tuple[Callable[..., Any], tuple[Array, ...]]
+"""A NumPy function and its arguments. The last argument takes the result."""
+
+_WORD: Final = 6
+"""log2 of the bits of a word"""
+_PATTERNS: Final = (
+    *(0xAAAAAAAAAAAAAAAA, 0xCCCCCCCCCCCCCCCC, 0xF0F0F0F0F0F0F0F0),
+    *(0xFF00FF00FF00FF00, 0xFFFF0000FFFF0000, 0xFFFFFFFF00000000),
+)
+_ALL: Final = np.uint64(0xFFFFFFFFFFFFFFFF)
+_MOST_WORDS: Final = 4096
+"""the words of an array at most"""
+_CACHED_BYTES: Final = 8 << 20
+"""what the arrays should take together"""
+_LEAST_WORDS: Final = 1024
+"""The time that a call of NumPy takes is seen in arrays that are shorter than this."""
+
+
+class TooManyGatesError(Exception):
+    """A circuit has more gates than were allowed."""
+
+
+class CountedGates(Gates):
+    """Gates without clauses. Raises TooManyGatesError when there would be more of them than ``most``."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+
+    def _gate(self, key: tuple[str | int, ...], clauses: Callable[[int], list[list[int]]]) -> int:
+        if key not in self._known:
+            if len(self._known) >= self._most:
+                raise TooManyGatesError
+            self._known[key] = self.variable()
+        return self._known[key]
+
+
+@dataclass(frozen=True)
+class Cone:
+    """What a literal depends on: its gates, each after its inputs, and the variables that are not gates."""
+
+    root: int
+    gates: Mapping[int, tuple[str | int, ...]]
+    inputs: tuple[int, ...]
+
+    @classmethod
+    def of(cls, root: int, gates: Gates) -> Cone:
+        """Return the cone of a literal."""
+        kinds = gates.inputs()
+        needed = {abs(root)}
+        for variable in range(abs(root), TRUE, -1):
+            if variable in needed and variable in kinds:
+                needed.update(abs(literal) for literal in _literals(kinds[variable]))
+        ordered = sorted(needed - {TRUE})
+        return cls(
+            root,
+            {variable: kinds[variable] for variable in ordered if variable in kinds},
+            tuple(variable for variable in ordered if variable not in kinds),
+        )
+
+    @property
+    def operations(self) -> int:
+        """The number of operations on arrays, about."""
+        return sum({"and": len(key) - 2, "xor": 1, "ite": 3}[str(key[0])] for key in self.gates.values())
+
+
+def satisfying(cone: Cone) -> Iterator[Mapping[int, bool]]:
+    """Yield the values of the inputs with which the root is true, by number."""
+    if cone.root == -TRUE:
+        return
+    if cone.root == TRUE:
+        yield {}
+        return
+    program = _Program(cone)
+    for block in range(program.blocks):
+        for number in program.satisfying(block):
+            yield {variable: bool(number >> i & 1) for i, variable in enumerate(cone.inputs)}
+
+
+def _literals(key: tuple[str | int, ...]) -> list[int]:
+    return [int(literal) for literal in key[1:]]
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """Where a value is: in the array of this number, negated or not."""
+
+    place: int
+    negated: bool = False
+
+
+class _Program:
+    """The operations of a cone, bound to arrays."""
+
+    def __init__(self, cone: Cone) -> None:
+        steps = _Steps(cone)
+        words = 1 << max(0, len(cone.inputs) - _WORD)
+        self._words = _words_of_block(words, steps.places)
+        # The patterns of fewer than six inputs repeat in a word.
+        self._bits = 1 << min(_WORD, len(cone.inputs))
+        self.blocks = words // self._words
+        arrays = [np.empty(self._words, np.uint64) for _ in range(steps.places)]
+        self._operations: list[Operation] = [(f, tuple(arrays[i] for i in places)) for f, places in steps.steps]
+        self._root = arrays[steps.root]
+        self._changing = self._filled(arrays[: len(cone.inputs)])
+
+    def _filled(self, inputs: Sequence[Array]) -> Sequence[Array]:
+        """Write the values of the inputs that are the same in every block. Return the arrays of the others."""
+        index = np.arange(self._words, dtype=np.uint64)
+        within = self._words.bit_length() - 1
+        for i, array in enumerate(inputs[: _WORD + within]):
+            if i < _WORD:
+                array.fill(_PATTERNS[i])
+            else:
+                array[:] = np.where(index >> np.uint64(i - _WORD) & np.uint64(1), _ALL, np.uint64(0))
+        return inputs[_WORD + within :]
+
+    def satisfying(self, block: int) -> Iterator[int]:
+        """Yield the numbers of the assignments in this block with which the root is true."""
+        for i, array in enumerate(self._changing):
+            array.fill(_ALL if block >> i & 1 else 0)
+        for function, arguments in self._operations:
+            function(*arguments)
+        if not self._root.any():
+            return
+        for word in map(int, np.flatnonzero(self._root)):
+            bits = int(self._root[word])
+            for bit in range(self._bits):
+                if bits >> bit & 1:
+                    yield ((block * self._words + word) << _WORD) + bit
+
+
+class _Steps:
+    """The operations of a cone on numbered arrays. The inputs have the first numbers, and nothing else is put there.
+
+    ``steps`` are functions of NumPy with the numbers of their arguments, the last of which takes the result. ``root``
+    is the array in which a bit is set where the root is true, and ``places`` is the number of arrays.
+    """
+
+    def __init__(self, cone: Cone) -> None:
+        self.steps: list[tuple[Callable[..., Any], tuple[int, ...]]] = []
+        self.places = len(cone.inputs)
+        self._stored = {variable: _Stored(place) for place, variable in enumerate(cone.inputs)}
+        self._free: list[int] = []
+        # The root is used once more, at the end. So are the inputs, because every block starts with them.
+        self._uses = Counter((abs(cone.root), *cone.inputs))
+        for key in cone.gates.values():
+            self._uses.update(abs(literal) for literal in _literals(key))
+        for variable, key in cone.gates.items():
+            self._stored[variable] = self._gate(key)
+            for literal in _literals(key):
+                self._release(abs(literal))
+        root = self._at(cone.root)
+        self.root = self._all_of(np.bitwise_or, [root.place], negated=True) if root.negated else root.place
+
+    def _gate(self, key: tuple[str | int, ...]) -> _Stored:
+        """Add the operations of a gate. Their result is in an array that none of the operands is in."""
+        operands = [self._at(literal) for literal in _literals(key)]
+        match key[0]:
+            case "and":
+                return self._conjunction(operands)
+            case "xor":
+                x, y = operands
+                return _Stored(self._all_of(np.bitwise_xor, [x.place, y.place]), x.negated != y.negated)
+            case "ite":
+                return self._choice(*operands)
+            case _:
+                raise ValueError(f"no gate is a {key[0]!r}")
+
+    def _conjunction(self, operands: Sequence[_Stored]) -> _Stored:
+        """Return the conjunction. If all operands are stored negated, it is so too."""
+        plain = [x.place for x in operands if not x.negated]
+        negated = [x.place for x in operands if x.negated]
+        if not negated:
+            return _Stored(self._all_of(np.bitwise_and, plain))
+        if not plain:
+            return _Stored(self._all_of(np.bitwise_or, negated), negated=True)
+        result = self._all_of(np.bitwise_or, negated, negated=True)
+        for place in plain:
+            self._step(np.bitwise_and, result, place, result)
+        return _Stored(result)
+
+    def _choice(self, condition: _Stored, x: _Stored, y: _Stored) -> _Stored:
+        """Return y, inverted where the condition holds and x differs from y."""
+        if condition.negated:
+            x, y = y, x
+        result = self._all_of(np.bitwise_xor, [x.place, y.place])
+        if x.negated != y.negated:
+            self._step(np.invert, result, result)
+        self._step(np.bitwise_and, result, condition.place, result)
+        self._step(np.bitwise_xor, result, y.place, result)
+        return _Stored(result, y.negated)
+
+    def _all_of(self, function: Callable[..., Any], places: Sequence[int], *, negated: bool = False) -> int:
+        """Return the array of the function of all operands, or of its negation."""
+        result = self._free.pop() if self._free else self.places
+        self.places = max(self.places, result + 1)
+        first, *others = places
+        for place in others:
+            self._step(function, first, place, result)
+            first = result
+        if negated:
+            self._step(np.invert, first, result)
+        return result
+
+    def _step(self, function: Callable[..., Any], *places: int) -> None:
+        self.steps.append((function, places))
+
+    def _at(self, literal: int) -> _Stored:
+        stored = self._stored[abs(literal)]
+        return _Stored(stored.place, stored.negated != (literal < 0))
+
+    def _release(self, variable: int) -> None:
+        self._uses[variable] -= 1
+        if not self._uses[variable]:
+            self._free.append(self._stored[variable].place)
+
+
+def _words_of_block(words: int, places: int) -> int:
+    """Return the words of an array, a power of two: as many as fit into the cache together."""
+    fitting = max(_LEAST_WORDS, min(_MOST_WORDS, _CACHED_BYTES // (8 * places)))
+    return min(words, 1 << (fitting.bit_length() - 1))
+
 
 MOST_BITS: Final = 24
+MOST_VALUES: Final = 1 << 33
+"""values of nodes that are computed at most, which takes some ten seconds"""
+BLOCK_BITS: Final = 12
+"""The columns of a block stay in the cache of a processor."""
+
+
+def enumerate_words(query: Query, most_values: int = MOST_VALUES) -> Reply | None:
+    """Answer a query by computing it for all values of its symbols.
+
+    UNSAT: it is false for all of them. SAT comes with values on which it was also evaluated as integers. None: it has
+    an operator that is not covered, a word that is too wide for a column, or too many bits.
+
+    Raises ``WitnessDoesNotReplay`` if columns and integers disagree, which is an internal error.
+    """
+    started = worked()
+    inputs = _Inputs.of(query)
+    if not _is_covered(query, inputs) or inputs.count > MOST_BITS or len(query.nodes) << inputs.count > most_values:
+        return None
+    number = next(_satisfying(query, inputs), None)
+    seconds = worked() - started
+    if number is None:
+        return Reply(Outcome.UNSAT, word_enumeration(), seconds, solver_seconds=seconds)
+    model = inputs.model(number)
+    if not query.evaluate(model):
+        raise WitnessDoesNotReplay(model, to_smtlib(query))
+    return Reply(Outcome.SAT, word_enumeration(), seconds, model, solver_seconds=seconds)
+
+
+@cache
+def word_enumeration() -> SolverIdentity:
+    """Return who answers, with the version of this package."""
+    from importlib.metadata import version  # noqa: PLC0415
+
+    return SolverIdentity("word-enumeration", version("mmaproof"))
+
+
+@dataclass(frozen=True)
+class _Inputs:
+    """The bits that a query reads: for each symbol, by its node, their positions in it and the number of the first."""
+
+    names: Mapping[int, str]
+    positions: Mapping[int, Sequence[int]]
+    first: Mapping[int, int]
+    count: int
+
+    @classmethod
+    def of(cls, query: Query) -> _Inputs:
+        """Return the inputs of a query."""
+        names = {i: node.name for i, node in enumerate(query.nodes) if node.operator == SYMBOL}
+        read: dict[int, set[int]] = {i: set() for i in names}
+        for i in {len(query.nodes) - 1} & names.keys():  # the query is one truth value
+            read[i].add(0)
+        for node in query.nodes:
+            for operand in node.operands:
+                if operand in read:
+                    whole = max(1, query.nodes[operand].width) - 1, 0
+                    high, low = node.indices if node.operator == "extract" else whole
+                    read[operand].update(range(low, high + 1))
+        first, count = dict[int, int](), 0
+        for i, positions in read.items():
+            first[i], count = count, count + len(positions)
+        return cls(names, {i: sorted(x) for i, x in read.items()}, first, count)
+
+    def span(self, symbol: int, low: int, high: int) -> tuple[int, int]:
+        """Return the number of the lowest of some positions that are read together, and how many these are."""
+        return self.first[symbol] + self.positions[symbol].index(low), high - low + 1
+
+    def model(self, number: int) -> dict[str, int]:
+        """Return the values of the symbols under an assignment. A bit that is not read is zero."""
+        return {
+            name: sum((number >> self.first[i] + n & 1) << position for n, position in enumerate(self.positions[i]))
+            for i, name in self.names.items()
+        }
+
+
+@dataclass(frozen=True)
+class _Step:
+    """How a node is computed: some input bits, or an operator on the columns of earlier nodes."""
+
+    node: int
+    width: int
+    span: tuple[int, int] | None = None
+    operator: str = ""
+    operands: tuple[int, ...] = ()
+    widths: tuple[int, ...] = ()
+    indices: tuple[int, ...] = ()
+
+
+def _is_covered(query: Query, inputs: _Inputs) -> bool:
+    """Return whether every node is an operator on columns. Of a symbol that is too wide for one, bits may be taken."""
+    wide = {i for i in inputs.names if query.nodes[i].width > FAST_BITS}
+    for node in query.nodes:
+        if node.operator == SYMBOL:
+            continue
+        if node.width > FAST_BITS or (node.operator != "extract" and not wide.isdisjoint(node.operands)):
+            return False
+        if node.operator != CONST and node.operator not in FAST:
+            return False
+    return True
+
+
+def _satisfying(query: Query, inputs: _Inputs) -> Iterator[int]:
+    """Yield the numbers of the assignments under which the query is true."""
+    within = min(BLOCK_BITS, inputs.count)
+    columns: dict[int, Column] = {
+        i: np.array([node.value], dtype=np.uint64) for i, node in enumerate(query.nodes) if node.operator == CONST
+    }
+    once, for_each = _steps(query, inputs, within)
+    low = np.arange(1 << within, dtype=np.uint64)
+    _compute(once, columns, low)
+    last = _last_uses(for_each, len(query.nodes) - 1)
+    for block in range(1 << (inputs.count - within)):
+        base = np.array([block << within], dtype=np.uint64)
+        held = columns.copy()
+        _compute(for_each, held, low, base, last)
+        for i in np.flatnonzero(np.broadcast_to(held[len(query.nodes) - 1], low.shape)):
+            yield (block << within) + int(i)
+
+
+def _steps(query: Query, inputs: _Inputs, within: int) -> tuple[list[_Step], list[_Step]]:
+    """Return the steps that depend on the lowest input bits alone, and the others; both in their order."""
+    reaches: dict[int, bool] = {}
+    """whether a node depends on an input bit that a block has one value of"""
+    once, for_each = list[_Step](), list[_Step]()
+    for i, node in enumerate(query.nodes):
+        reaches[i] = any(reaches[x] for x in node.operands)
+        step = _step(query, inputs, i, node)
+        if step is None:
+            continue
+        if step.span is not None:
+            reaches[i] = sum(step.span) > within
+        (for_each if reaches[i] else once).append(step)
+    return once, for_each
+
+
+def _step(query: Query, inputs: _Inputs, i: int, node: Node) -> _Step | None:
+    """Return how a node is computed. None: it is a constant, or a symbol of which bits are taken only."""
+    if node.operator == SYMBOL:
+        whole = max(1, node.width)
+        return _Step(i, node.width, inputs.span(i, 0, whole - 1)) if len(inputs.positions[i]) == whole else None
+    if node.operator == CONST:
+        return None
+    if node.operator == "extract" and node.operands[0] in inputs.names:
+        high, low = node.indices
+        return _Step(i, node.width, inputs.span(node.operands[0], low, high))
+    widths = tuple(query.nodes[x].width for x in node.operands)
+    return _Step(i, node.width, None, node.operator, node.operands, widths, node.indices)
+
+
+def _last_uses(steps: Sequence[_Step], root: int) -> dict[int, list[int]]:
+    """Return the nodes among those of the steps that no step needs after a node, by that node."""
+    last = {x: step.node for step in steps for x in (*step.operands, step.node)}
+    made = {step.node for step in steps} - {root}
+    found: dict[int, list[int]] = {}
+    for node, user in last.items():
+        if node in made:
+            found.setdefault(user, []).append(node)
+    return found
+
+
+def _compute(
+    steps: Sequence[_Step],
+    columns: dict[int, Column],
+    low: Column,
+    base: Column | None = None,
+    last: Mapping[int, Sequence[int]] | None = None,
+) -> None:
+    """Compute nodes into ``columns``, for the numbers ``low``, plus ``base`` if that is given.
+
+    ``last`` says which columns are dropped after a node.
+    """
+    for step in steps:
+        if step.span is not None:
+            start, count = step.span
+            numbers = low if base is None else base if 1 << start >= len(low) else low | base
+            found = numbers >> np.uint64(start) & mask(count)
+        else:
+            operands = [columns[x] for x in step.operands]
+            found = FAST[step.operator](operands, step.widths, step.indices) & mask(step.width)
+        columns[step.node] = found
+        for x in () if last is None else last.get(step.node, ()):
+            del columns[x]
+
+
 MOST_WORK: Final = 1 << 32
 """operations on words of 64 assignments, which take two to four seconds"""
 MOST_GATES: Final = 20_000

@@ -17,7 +17,7 @@ from pysmt import operators as op
 from pysmt.fnode import FNode
 
 from mmaproof.smt.proving.kernel import NotComposedError
-from mmaproof.smt.proving.laws_in_use import LawsInUse
+from mmaproof.smt.proving.laws import LawsInUse
 from mmaproof.smt.proving.linear import Form, in_order
 from mmaproof.smt.proving.net_relations import Relations
 from mmaproof.smt.proving.net_sums import NetSums

@@ -27,7 +27,7 @@ from mmaproof.smt.proving.cut_variables import CutVariables
 from mmaproof.smt.proving.laws import LawfulTerms
 from mmaproof.smt.proving.linear import Bounds
 from mmaproof.smt.proving.walk import bottom_up, substituted
-from mmaproof.smt.solving.operators import TRUTH
+from mmaproof.smt.solving.query import TRUTH
 
 FACT_SECONDS = 5.0
 """Seconds that a query about a fact may take."""

@@ -49,8 +49,16 @@ from mmaproof.designs.steps import Guarantee, Step
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.algebra.words import with_top_exponent
-from mmaproof.smt.proving.cuts import CutBound, CutError, CutLemma, TermShape
-from mmaproof.smt.proving.dropped_c import Dropped, KeptAtTop, KeptInOrder, without_drops
+from mmaproof.smt.proving.cuts import (
+    CutBound,
+    CutError,
+    CutLemma,
+    Dropped,
+    KeptAtTop,
+    KeptInOrder,
+    TermShape,
+    without_drops,
+)
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.proving.rising_terms import (
     Changed,
@@ -63,13 +71,11 @@ from mmaproof.smt.proving.rising_terms import (
 from mmaproof.smt.semantics import dot_product_accumulate, ieee
 from mmaproof.smt.semantics.align import Cut, align
 from mmaproof.smt.semantics.convert import Rules, convert
-from mmaproof.smt.semantics.datapath import StepPath, datapath
+from mmaproof.smt.semantics.datapath import Addend, Label, StepPath, datapath
 from mmaproof.smt.semantics.fused_sum import FusedSum
-from mmaproof.smt.semantics.labels import Addend, Label
-from mmaproof.smt.semantics.patterns import order_key
+from mmaproof.smt.semantics.patterns import order_key, unpack
 from mmaproof.smt.semantics.terms import Term
 from mmaproof.smt.semantics.unit import factors
-from mmaproof.smt.semantics.unpack import unpack
 
 
 class TermRises(Neighbours):

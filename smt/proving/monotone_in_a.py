@@ -32,9 +32,7 @@ from mmaproof.designs.formats import Format, Specials
 from mmaproof.designs.steps import Guarantee
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.proving.conversions import one_number
-from mmaproof.smt.proving.cuts import CutBound, CutOfValue, TermLemma, TermShape
-from mmaproof.smt.proving.dropped_c import Dropped
+from mmaproof.smt.proving.cuts import CutBound, CutOfValue, Dropped, TermLemma, TermShape, one_number
 from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.proving.monotone import (
     Given,
@@ -57,11 +55,10 @@ from mmaproof.smt.proving.rising_terms import (
 from mmaproof.smt.semantics import ieee
 from mmaproof.smt.semantics.align import Cut, align
 from mmaproof.smt.semantics.convert import Rules
-from mmaproof.smt.semantics.datapath import StepPath, datapath
+from mmaproof.smt.semantics.datapath import Addend, Label, Product, StepPath, datapath
 from mmaproof.smt.semantics.fused_sum import FusedSum
-from mmaproof.smt.semantics.labels import Addend, Label, Product
+from mmaproof.smt.semantics.patterns import Unpacked, unpack
 from mmaproof.smt.semantics.terms import Term
-from mmaproof.smt.semantics.unpack import Unpacked, unpack
 
 _SUMS = (*(Guarantee.ALIGNED_SUMS, Guarantee.EXACT_SUM, Guarantee.CONVERTED_VALUE, Guarantee.SINGLE_PRODUCTS),)
 """The guarantees by which products are terms of sums, the last of which is converted."""

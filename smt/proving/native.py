@@ -39,16 +39,15 @@ from mmaproof.smt.algebra.places import CutPlaces
 from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.native.lowering import finite_words, symbols
-from mmaproof.smt.native.recording import Place, Recorded
-from mmaproof.smt.native.terms import GraphTerms
-from mmaproof.smt.proving.asked import Lemmas, OutOfTimeError, StagedProof
+from mmaproof.smt.native.terms import GraphTerms, Place, Recorded
 from mmaproof.smt.proving.cut_variables import CutVariables
 from mmaproof.smt.proving.laws import Law, Operation
-from mmaproof.smt.proving.samples import Samples
+from mmaproof.smt.proving.lemma import Lemmas, OutOfTimeError, StagedProof
+from mmaproof.smt.proving.staged_lemmas import Samples
 from mmaproof.smt.semantics import dot_product_accumulate
-from mmaproof.smt.semantics.unpack import unpack
+from mmaproof.smt.semantics.patterns import unpack
 from mmaproof.smt.solving.limits import Limits, worked
-from mmaproof.smt.solving.prove import Ask
+from mmaproof.smt.solving.solving import Ask
 from mmaproof.smt.solving.verdict import Cause, Status, combine
 
 Interval = tuple[int, int]

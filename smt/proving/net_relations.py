@@ -15,10 +15,8 @@ import numpy.typing as npt
 from pysmt.environment import Environment
 from pysmt.fnode import FNode
 
-from mmaproof.smt.proving.column_operators import FAST_BITS, Column
-from mmaproof.smt.proving.columns import Columns, signed_column
-from mmaproof.smt.solving.operators import TRUTH
-from mmaproof.smt.solving.query import width_of
+from mmaproof.smt.proving.columns import FAST_BITS, Column, Columns, signed_column
+from mmaproof.smt.solving.query import TRUTH, width_of
 
 NET_SECONDS, LONG_SECONDS = 5.0, 40.0
 """Seconds that a query about a net may take, and one about a word that all terms enter."""

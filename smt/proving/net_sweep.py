@@ -28,14 +28,11 @@ from pysmt.fnode import FNode
 
 from mmaproof.smt.algebra.protocol import Word
 from mmaproof.smt.algebra.signals import Signal, SignalKind
-from mmaproof.smt.proving.bitwise import is_bitwise
 from mmaproof.smt.proving.columns import Columns
-from mmaproof.smt.proving.cut_variables import WIDENINGS, CutVariables
-from mmaproof.smt.proving.inner_words import InnerWord, InnerWords
+from mmaproof.smt.proving.cut_variables import WIDENINGS, CutVariables, InnerWord, InnerWords, is_bitwise
 from mmaproof.smt.proving.journal import Derived, Net
 from mmaproof.smt.proving.model_terms import ModelTerms
-from mmaproof.smt.proving.net_maxima import NetMaxima
-from mmaproof.smt.proving.net_orders import NetOrders
+from mmaproof.smt.proving.net_orders import NetMaxima, NetOrders
 from mmaproof.smt.proving.net_relations import (
     FEWEST_BITS_OF_SUMS,
     LONG_SECONDS,

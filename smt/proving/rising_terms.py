@@ -19,12 +19,11 @@ from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate, ieee
+from mmaproof.smt.semantics.datapath import Addend
 from mmaproof.smt.semantics.fused_sum import FusedSum
-from mmaproof.smt.semantics.labels import Addend
-from mmaproof.smt.semantics.patterns import is_finite, is_largest, successor, zero
+from mmaproof.smt.semantics.patterns import Unpacked, is_finite, is_largest, successor, unpack, zero
 from mmaproof.smt.semantics.terms import Factors, Term, product_sign
 from mmaproof.smt.semantics.unit import factors
-from mmaproof.smt.semantics.unpack import Unpacked, unpack
 
 
 class Changed(ABC):

@@ -31,13 +31,11 @@ from pysmt.typing import BOOL
 
 from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.algebra.signals import Signal, SignalKind
-from mmaproof.smt.proving.asked import Lemmas, OutOfTimeError, StagedProof
 from mmaproof.smt.proving.composer import Composer
 from mmaproof.smt.proving.journal import Defined, Place
 from mmaproof.smt.proving.kernel import Kernel
 from mmaproof.smt.proving.laws import Law, LawfulTerms, Operation, lemmas_of
-from mmaproof.smt.proving.lemma import Formula
-from mmaproof.smt.proving.samples import Samples, Values, signed_values
+from mmaproof.smt.proving.lemma import Formula, Lemmas, OutOfTimeError, StagedProof
 from mmaproof.smt.proving.staged_lemmas import (
     D_SIGNAL,
     MAGNITUDE,
@@ -45,12 +43,16 @@ from mmaproof.smt.proving.staged_lemmas import (
     RESULT,
     WIDENINGS,
     Bounds,
+    Samples,
+    StagedSignal,
     TermsWithCuts,
+    Values,
+    shape_of,
+    signed_values,
 )
-from mmaproof.smt.proving.staged_signals import StagedSignal, shape_of
 from mmaproof.smt.solving.limits import Limits, worked
-from mmaproof.smt.solving.operators import TRUTH
-from mmaproof.smt.solving.prove import Ask
+from mmaproof.smt.solving.query import TRUTH
+from mmaproof.smt.solving.solving import Ask
 from mmaproof.smt.solving.verdict import Cause, Status, combine
 
 CANDIDATES = 3

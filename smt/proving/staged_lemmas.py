@@ -2,23 +2,96 @@
 
 Lemmas are asked of variables first, and then of the terms for which they stand. They may use facts about variables,
 each of which is a lemma before it: bounds, and relations to earlier variables.
+
+The signals of a staged proof, and what tells related ones by their values on the samples.
+
+Terms evaluated on sample operands. A relation that a sample violates is not worth a lemma.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from pysmt.fnode import FNode
 
 from mmaproof.smt.algebra.protocol import Word
 from mmaproof.smt.algebra.signals import Signal, SignalKind
-from mmaproof.smt.proving.asked import Lemmas
 from mmaproof.smt.proving.journal import Bounded, Related
 from mmaproof.smt.proving.laws import Law, LawfulTerms
-from mmaproof.smt.proving.lemma import Formula
-from mmaproof.smt.proving.staged_signals import StagedSignal
-from mmaproof.smt.proving.walk import substituted
+from mmaproof.smt.proving.lemma import Formula, Lemmas
+from mmaproof.smt.proving.walk import bottom_up, substituted
+from mmaproof.smt.solving.query import BY_NODE_TYPE, TRUTH, indices_of, width_of
 from mmaproof.smt.solving.verdict import Status
+
+Values = tuple[int, ...]
+"""One value for each sample, unsigned; 0 or 1 for a truth value."""
+
+
+class Samples:
+    """Values of terms on some operands (symbol name -> value). Each term is evaluated once."""
+
+    def __init__(self, rows: Sequence[Mapping[str, int]]) -> None:
+        self.rows = rows
+        self._values: dict[FNode, Values] = {}
+
+    def define(self, variable: FNode, values: Values) -> None:
+        """Define the values of a variable that is not among the operands."""
+        self._values[variable] = values
+
+    def values(self, term: FNode) -> Values:
+        """Return the values of a term of QF_BV."""
+        return bottom_up(term, self._values, self._evaluate)
+
+    def _evaluate(self, node: FNode, columns: Sequence[Values]) -> Values:
+        if node.is_symbol():
+            return tuple(row.get(node.symbol_name(), 0) for row in self.rows)
+        if node.is_constant():
+            return (int(node.constant_value()),) * len(self.rows)
+        operator = BY_NODE_TYPE[node.node_type()]
+        widths, indices = [width_of(x) for x in node.args()], tuple(indices_of(node))
+        mask = (1 << max(1, operator.result_width(widths, indices))) - 1
+        return tuple(operator.evaluate(row, widths, indices) & mask for row in zip(*columns, strict=True))
+
+
+def signed_values(values: Values, width: int) -> Values:
+    """Return unsigned values of N bits read as two's complement."""
+    if width == TRUTH:
+        return values
+    half, whole = 1 << (width - 1), 1 << width
+    return tuple(x - whole if x >= half else x for x in values)
+
+
+@dataclass(frozen=True, slots=True)
+class StagedSignal:
+    """An earlier signal: the variable that replaces it, and the term that it stands for."""
+
+    name: Signal
+    index: int
+    """the number of signals of this name before it in its run"""
+    variable: FNode
+    definition: FNode
+    width: int
+    signed: bool
+    sign: int
+    places: int
+    first: int
+    """its value on the first sample"""
+    fold: int
+    """the number of the sum or maximum that it is a part of; every other signal has a negative number of its own"""
+    depth: int
+    """the length of the longest chain of cuts that ends here"""
+
+
+def shape_of(numbers: Values, width: int) -> tuple[object, int, int]:
+    """Return what all multiples by ±2**n share, and the sign and the power of this one."""
+    first = next((x for x in numbers if x), 1)
+    if width == TRUTH:
+        return (TRUTH, tuple(x ^ numbers[0] for x in numbers)), numbers[0], 0
+    places = min(((x & -x).bit_length() - 1 for x in numbers if x), default=0)
+    sign = -1 if first < 0 else 1
+    return tuple(sign * (x >> places) for x in numbers), sign, places
+
 
 WIDENINGS = 2
 """Stages by which the cut of a lemma is widened before its relation is given up."""

@@ -20,9 +20,9 @@ from mmaproof.smt.algebra.words import with_top_exponent
 from mmaproof.smt.semantics import ieee
 from mmaproof.smt.semantics.align import Cut, align, largest_exponent, loses_bits
 from mmaproof.smt.semantics.convert import Rules, convert
-from mmaproof.smt.semantics.datapath import StepPath
+from mmaproof.smt.semantics.datapath import Addend, Label, Partial, RoundedSum, StepPath
 from mmaproof.smt.semantics.fused_sum import FusedSum, fused_sum
-from mmaproof.smt.semantics.labels import Addend, Label, Partial, RoundedSum
+from mmaproof.smt.semantics.patterns import Unpacked, unpack
 from mmaproof.smt.semantics.signals import StepSignals
 from mmaproof.smt.semantics.specials import finish, sign_of_zero_sum, special_result
 from mmaproof.smt.semantics.terms import (
@@ -34,7 +34,6 @@ from mmaproof.smt.semantics.terms import (
     product_term,
     scaled_term,
 )
-from mmaproof.smt.semantics.unpack import Unpacked, unpack
 
 _EXPONENT_OF_SPECIALS = -1
 """What an infinity and NaN read where c is dropped for its exponent: frexp of C and PyTorch gives 0, for [1/2, 1)."""

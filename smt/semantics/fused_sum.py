@@ -10,8 +10,7 @@ from mmaproof.designs.readings import Adder
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.signals import Signal, SignalKind
 from mmaproof.smt.semantics.align import align, largest_exponent
-from mmaproof.smt.semantics.datapath import SumPath
-from mmaproof.smt.semantics.labels import Addend, Label
+from mmaproof.smt.semantics.datapath import Addend, Label, SumPath
 from mmaproof.smt.semantics.terms import Term
 
 

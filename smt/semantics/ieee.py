@@ -19,12 +19,11 @@ from mmaproof.smt.algebra import words
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.semantics.align import Cut
 from mmaproof.smt.semantics.convert import Rules, convert
-from mmaproof.smt.semantics.datapath import SumPath
+from mmaproof.smt.semantics.datapath import Addend, Partial, SumPath
 from mmaproof.smt.semantics.fused_sum import FusedSum, fused_sum
-from mmaproof.smt.semantics.labels import Addend, Partial
+from mmaproof.smt.semantics.patterns import Unpacked, flush_subnormal, normalised, unpack
 from mmaproof.smt.semantics.specials import finish, special_result
 from mmaproof.smt.semantics.terms import Factors, Term, product_sign
-from mmaproof.smt.semantics.unpack import Unpacked, flush_subnormal, normalised, unpack
 
 
 def add(algebra: Algebra[D, T], rules: Rules, nan_code: NanCode, x: Unpacked[D, T], y: Unpacked[D, T]) -> Word[D]:

@@ -11,12 +11,11 @@ from mmaproof.designs.steps.interleaved import InterleavedStep
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Word
 from mmaproof.smt.semantics import ieee
 from mmaproof.smt.semantics.convert import Rules, convert
-from mmaproof.smt.semantics.datapath import StepPath
-from mmaproof.smt.semantics.labels import Label, RoundedSum
+from mmaproof.smt.semantics.datapath import Label, RoundedSum, StepPath
+from mmaproof.smt.semantics.patterns import Unpacked, unpack
 from mmaproof.smt.semantics.signals import StepSignals
 from mmaproof.smt.semantics.specials import finish, special_result
 from mmaproof.smt.semantics.terms import Factors, product_sign
-from mmaproof.smt.semantics.unpack import Unpacked, unpack
 
 
 def interleaved_step(

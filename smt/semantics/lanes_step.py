@@ -16,14 +16,13 @@ from mmaproof.designs.steps.lanes import LanesStep
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Word, ite
 from mmaproof.smt.semantics.align import Cut
 from mmaproof.smt.semantics.convert import Rules, convert
-from mmaproof.smt.semantics.datapath import StepPath, SumPath
+from mmaproof.smt.semantics.datapath import Addend, Group, Label, Partial, StepPath, SumPath
 from mmaproof.smt.semantics.fused_step import lost_bits
 from mmaproof.smt.semantics.fused_sum import fused_sum
-from mmaproof.smt.semantics.labels import Addend, Group, Label, Partial
+from mmaproof.smt.semantics.patterns import Unpacked
 from mmaproof.smt.semantics.signals import StepSignals
 from mmaproof.smt.semantics.specials import finish, special_result
 from mmaproof.smt.semantics.terms import Factors, Term, product_sign
-from mmaproof.smt.semantics.unpack import Unpacked
 
 
 def lanes_step(

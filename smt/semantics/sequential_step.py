@@ -18,12 +18,11 @@ from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.algebra.words import with_top_exponent
 from mmaproof.smt.semantics.align import largest_exponent
 from mmaproof.smt.semantics.convert import Rules, convert
-from mmaproof.smt.semantics.datapath import StepPath
-from mmaproof.smt.semantics.labels import Addend
+from mmaproof.smt.semantics.datapath import Addend, StepPath
+from mmaproof.smt.semantics.patterns import Unpacked
 from mmaproof.smt.semantics.signals import StepSignals
 from mmaproof.smt.semantics.specials import finish, sign_of_zero_sum, special_result
 from mmaproof.smt.semantics.terms import Factors, Term, accumulator_term, product_term
-from mmaproof.smt.semantics.unpack import Unpacked
 
 GUARD_BITS = 3
 """Bits below F at which an addend is jammed: truncating the sum at F sees it as the exact one (see ``add``)."""

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Generic
 
 from mmaproof.smt.algebra.protocol import D, T, Truth, Word
-from mmaproof.smt.semantics.datapath import StepPath
+from mmaproof.smt.semantics.datapath import Label, StepPath
 from mmaproof.smt.semantics.fused_sum import FusedSum
-from mmaproof.smt.semantics.labels import Label
 from mmaproof.smt.semantics.specials import SpecialResult
 from mmaproof.smt.semantics.terms import Term
 

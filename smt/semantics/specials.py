@@ -14,8 +14,8 @@ from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.algebra.signals import Signal, SignalKind
 from mmaproof.smt.algebra.words import normalised
 from mmaproof.smt.semantics.convert import Rules
+from mmaproof.smt.semantics.patterns import Unpacked
 from mmaproof.smt.semantics.terms import Factors, product_sign
-from mmaproof.smt.semantics.unpack import Unpacked
 
 
 @dataclass(frozen=True, slots=True)

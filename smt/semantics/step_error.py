@@ -9,8 +9,8 @@ from typing import Generic
 from mmaproof.designs.conversions import Conversion, Rounding
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.semantics.align import Cut, align
+from mmaproof.smt.semantics.patterns import Unpacked
 from mmaproof.smt.semantics.terms import Term
-from mmaproof.smt.semantics.unpack import Unpacked
 
 
 @dataclass(frozen=True, slots=True)

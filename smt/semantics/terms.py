@@ -11,7 +11,7 @@ from mmaproof.designs.steps import FusedStep
 from mmaproof.designs.steps.aligned import AlignedStep, PhaseProducts, ScaledGroups, SingleProducts
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.algebra.signals import Signal, SignalKind
-from mmaproof.smt.semantics.unpack import Unpacked, normalised
+from mmaproof.smt.semantics.patterns import Unpacked, normalised
 
 ZERO_EXPONENT = -126
 """The exponent of a zero under reading A of open points 1 and 2, in every format."""

@@ -22,17 +22,16 @@ from mmaproof.designs.steps import (
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Word
 from mmaproof.smt.semantics import ieee
 from mmaproof.smt.semantics.convert import Rules
-from mmaproof.smt.semantics.datapath import Source, StepPath, datapath
+from mmaproof.smt.semantics.datapath import Addend, Element, Partial, Source, StepPath, datapath
 from mmaproof.smt.semantics.fused_step import fused_step, pairwise_step
 from mmaproof.smt.semantics.integer_step import integer_step, read_integer
 from mmaproof.smt.semantics.interleaved_step import interleaved_step
-from mmaproof.smt.semantics.labels import Addend, Element, Partial
 from mmaproof.smt.semantics.lanes_step import lanes_step
 from mmaproof.smt.semantics.netlist_step import netlist_step
+from mmaproof.smt.semantics.patterns import Unpacked, unpack, widen, without_minus_zero
 from mmaproof.smt.semantics.sequential_step import sequential_step
 from mmaproof.smt.semantics.signals import StepSignals
 from mmaproof.smt.semantics.terms import Factors
-from mmaproof.smt.semantics.unpack import Unpacked, unpack, widen, without_minus_zero
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Solvers and their replies: queries, limits, processes and verdicts.
 
-``prove.prove`` decides a claim. ``solving.Solving`` answers one query: solvers race for it (``portfolio``), another
+``solving.prove`` decides a claim. ``solving.Solving`` answers one query: solvers race for it (``portfolio``), another
 solver confirms the reply, or a file holds it (``store``). ``backends`` knows the solvers. ``limits``
 reads time and memory limits. ``smtlib`` writes a query for people.
 

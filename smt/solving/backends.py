@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from mmaproof.smt.solving.errors import SolverNotInstalledError, UnknownSolverError
-from mmaproof.smt.solving.verdict import SolverIdentity
+from mmaproof.smt.solving.verdict import SolverIdentity, SolverNotInstalledError, UnknownSolverError
 
 if TYPE_CHECKING:
     from mmaproof.smt.solving.query import Query
@@ -74,7 +73,7 @@ def kinds_by_name() -> Mapping[str, Any]:
     """Return Bitwuzla's kinds of the operators of a query."""
     from bitwuzla import Kind  # noqa: PLC0415
 
-    from mmaproof.smt.solving.operators import BY_NAME  # noqa: PLC0415
+    from mmaproof.smt.solving.query import BY_NAME  # noqa: PLC0415
 
     return {x: getattr(Kind, _KINDS.get(x, x.upper().replace("BV", "BV_"))) for x in BY_NAME}
 

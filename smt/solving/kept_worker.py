@@ -17,12 +17,15 @@ import time
 from typing import Final
 
 from mmaproof.smt.solving.backends import GaveUpError
-from mmaproof.smt.solving.protocol import HEADER_BYTES, Header, Message, encode, is_out_of_memory
-from mmaproof.smt.solving.verdict import Cause, Outcome
-from mmaproof.smt.solving.worker import (
+from mmaproof.smt.solving.protocol import (
+    HEADER_BYTES,
+    Header,
+    Message,
     answer_or_reason,
     begin,
     die_with_parent,
+    encode,
+    is_out_of_memory,
     lift_memory_limit,
     limit_cpu,
     limit_memory,
@@ -30,6 +33,7 @@ from mmaproof.smt.solving.worker import (
     unknown,
     write_all,
 )
+from mmaproof.smt.solving.verdict import Cause, Outcome
 
 _REPLACED: Final = 75
 """the exit status of a copy that is to be replaced; no library ends a process with it"""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from mmaproof.smt.solving.errors import LimitError
+from mmaproof.smt.solving.verdict import LimitError
 
 # Waiting for a process uses poll(2), which takes milliseconds as a signed 32-bit number: 24.8 days.
 MAX_SECONDS = 14 * 24 * 3600.0

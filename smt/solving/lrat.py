@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from mmaproof.smt.solving.errors import ProofRejectedError
+from mmaproof.smt.solving.verdict import ProofRejectedError
 
 SAT_SOLVER: Final = "cadical195"
 Clause = tuple[int, ...]

@@ -18,13 +18,11 @@ from typing import TYPE_CHECKING, Final
 from pysmt.fnode import FNode
 
 from mmaproof.smt.solving.backends import BACKENDS, available_solvers, require_solver
-from mmaproof.smt.solving.errors import MalformedReplyError, SolversDisagree
 from mmaproof.smt.solving.kept import Ended, Kept, KeptSolver, SolverProcess, reason_of_death
 from mmaproof.smt.solving.limits import Limits, add_work
 from mmaproof.smt.solving.protocol import Message, decode
-from mmaproof.smt.solving.query import Query
-from mmaproof.smt.solving.smtlib import to_smtlib
-from mmaproof.smt.solving.verdict import Cause, Outcome, Reply, SolverIdentity
+from mmaproof.smt.solving.query import Query, to_smtlib
+from mmaproof.smt.solving.verdict import Cause, MalformedReplyError, Outcome, Reply, SolverIdentity, SolversDisagree
 
 if TYPE_CHECKING:
     from mmaproof.smt.solving.solving import Solving

@@ -10,9 +10,8 @@ import sys
 import time
 from pathlib import Path
 
-from mmaproof.smt.solving.protocol import Message, encode
+from mmaproof.smt.solving.protocol import Message, answer_one_query, encode, limit_memory
 from mmaproof.smt.solving.verdict import Outcome
-from mmaproof.smt.solving.worker import answer_one_query, limit_memory
 
 
 def main(arguments: list[str]) -> None:

@@ -7,13 +7,21 @@ built. The order of nodes is that of the first visit in a walk that takes operan
 The text is one JSON array: the name of the form, then one row for each node. A row is ``["symbol", WIDTH, NAME]``,
 ``["const", WIDTH, "0x..."]`` or ``[OPERATOR, INDEX..., OPERAND...]``. An operand is the position of an earlier row,
 counted from 0. WIDTH is in bits, and 0 means a truth value. The last row is the query.
+
+The operators of quantifier-free bit-vector logic. Query text, SMT-LIB and evaluation share one table.
+
+The names are SMT-LIB's, except ``iff``, which SMT-LIB also writes ``=``. A truth value has the width 0.
+
+The query as an SMT-LIB 2 script, for people and for solvers outside this project.
 """
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from enum import Enum, auto
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -22,8 +30,185 @@ from pysmt.fnode import FNode
 from pysmt.formula import FormulaManager
 from pysmt.typing import BOOL
 
-from mmaproof.smt.solving.errors import MalformedQueryError, UnsupportedFormulaError
-from mmaproof.smt.solving.operators import BY_NAME, BY_NODE_TYPE, TRUTH
+from mmaproof.smt.solving.verdict import MalformedQueryError, UnsupportedFormulaError
+
+TRUTH: Final = 0
+"""The width that stands for a truth value."""
+
+
+class Typing(Enum):
+    """How the width of a result follows from the widths of the operands."""
+
+    CONNECTIVE = auto()
+    """Truth values to a truth value."""
+    RELATION = auto()
+    """Bit-vectors of one width to a truth value."""
+    SAME = auto()
+    """Bit-vectors of one width to that width."""
+    COMPARE = auto()
+    """Bit-vectors of one width to one bit."""
+    CONCAT = auto()
+    """Two bit-vectors to the sum of their widths."""
+    EXTRACT = auto()
+    """Indices high and low, one bit-vector, to high - low + 1 bits."""
+    ROTATE = auto()
+    """Index steps (at most the width), one bit-vector, to the same width."""
+    EXTEND = auto()
+    """Index of additional bits, one bit-vector, to that many more bits."""
+    CHOOSE = auto()
+    """A truth value and two operands of one type to that type."""
+
+
+@dataclass(frozen=True)
+class Operator:
+    """One operator.
+
+    ``evaluate(operands, widths, indices)`` computes on unsigned Python integers. ``widths`` are those of the operands
+    in bits. The caller keeps the bits of the result that fit.
+    """
+
+    name: str
+    node_type: int
+    arity: int | None
+    """Number of operands; None means two or more."""
+    indices: int
+    """Number of indices, which are in SMT-LIB's order."""
+    typing: Typing
+    evaluate: Callable[[Sequence[int], Sequence[int], Sequence[int]], int]
+
+    def result_width(self, widths: Sequence[int], indices: Sequence[int]) -> int:
+        """Return the width of the result in bits; ``TRUTH`` for a truth value.
+
+        Raises ``MalformedQueryError`` if the widths of the operands or the indices do not fit.
+        """
+        width = _known_width(self.name, tuple(widths), tuple(indices))
+        if width is None:
+            raise MalformedQueryError(
+                f"{self.name} does not apply to operands of widths {list(widths)} (0: truth value) with "
+                f"indices {list(indices)}"
+            )
+        return width
+
+
+@lru_cache(maxsize=1 << 16)
+def _known_width(name: str, widths: tuple[int, ...], indices: tuple[int, ...]) -> int | None:
+    """Return the width of the result of an operator, or None if operands or indices do not fit.
+
+    It is remembered, because formulas apply the same operators to the same widths again and again.
+    """
+    operator = BY_NAME[name]
+    counted = len(widths) >= 2 if operator.arity is None else len(widths) == operator.arity
+    if counted and len(indices) == operator.indices and min(indices, default=0) >= 0:
+        return _result_width(operator.typing, widths, indices)
+    return None
+
+
+def _result_width(typing: Typing, widths: Sequence[int], indices: Sequence[int]) -> int | None:
+    """Return the width of the result, or None if the operands or indices do not fit. Their number is right."""
+    first = widths[0]
+    alike = TRUTH not in widths and all(width == first for width in widths)
+    result = None
+    match typing:
+        case Typing.CONNECTIVE if not any(widths):
+            result = TRUTH
+        case Typing.RELATION if alike:
+            result = TRUTH
+        case Typing.SAME if alike:
+            result = first
+        case Typing.COMPARE if alike:
+            result = 1
+        case Typing.CONCAT if TRUTH not in widths:
+            result = sum(widths)
+        case Typing.EXTRACT if indices[1] <= indices[0] < first:
+            result = indices[0] - indices[1] + 1
+        case Typing.ROTATE if alike and indices[0] <= first:
+            result = first
+        case Typing.EXTEND if alike:
+            result = first + indices[0]
+        case Typing.CHOOSE if first == TRUTH and widths[1] == widths[2]:
+            result = widths[1]
+    return result
+
+
+def _signed(value: int, width: int) -> int:
+    return value - (1 << width) if value >> (width - 1) else value
+
+
+def _signed_quotient(left: int, right: int, width: int) -> int:
+    """Divide and truncate towards zero. Division by zero gives 1 for a negative dividend, else -1 (SMT-LIB)."""
+    dividend, divisor = _signed(left, width), _signed(right, width)
+    if divisor == 0:
+        return 1 if dividend < 0 else -1
+    quotient = abs(dividend) // abs(divisor)
+    return quotient if (dividend < 0) == (divisor < 0) else -quotient
+
+
+def _signed_remainder(left: int, right: int, width: int) -> int:
+    """Return the remainder, with the sign of the dividend. By zero it is the dividend (SMT-LIB)."""
+    dividend, divisor = _signed(left, width), _signed(right, width)
+    if divisor == 0:
+        return dividend
+    remainder = abs(dividend) % abs(divisor)
+    return -remainder if dividend < 0 else remainder
+
+
+def _rotated_left(value: int, width: int, steps: int) -> int:
+    steps %= width
+    return (value << steps) | (value >> (width - steps))
+
+
+# A shift by the width or more is cut short, because Python would build a number of that length.
+def _shifted_left(value: int, amount: int, width: int) -> int:
+    return value << amount if amount < width else 0
+
+
+def _extended(value: int, width: int, more: int) -> int:
+    return _signed(value, width) & ((1 << (width + more)) - 1)
+
+
+# v is the values of the operands, w their widths, and i the indices.
+_C, _R, _S = Typing.CONNECTIVE, Typing.RELATION, Typing.SAME
+
+OPERATORS: Final[tuple[Operator, ...]] = (
+    Operator("not", op.NOT, 1, 0, _C, lambda v, w, i: 1 - v[0]),
+    Operator("and", op.AND, None, 0, _C, lambda v, w, i: int(all(v))),
+    Operator("or", op.OR, None, 0, _C, lambda v, w, i: int(any(v))),
+    Operator("=>", op.IMPLIES, 2, 0, _C, lambda v, w, i: int(v[0] <= v[1])),
+    Operator("iff", op.IFF, 2, 0, _C, lambda v, w, i: int(v[0] == v[1])),
+    Operator("=", op.EQUALS, 2, 0, _R, lambda v, w, i: int(v[0] == v[1])),
+    Operator("ite", op.ITE, 3, 0, Typing.CHOOSE, lambda v, w, i: v[1] if v[0] else v[2]),
+    Operator("bvult", op.BV_ULT, 2, 0, _R, lambda v, w, i: int(v[0] < v[1])),
+    Operator("bvule", op.BV_ULE, 2, 0, _R, lambda v, w, i: int(v[0] <= v[1])),
+    Operator("bvslt", op.BV_SLT, 2, 0, _R, lambda v, w, i: int(_signed(v[0], w[0]) < _signed(v[1], w[1]))),
+    Operator("bvsle", op.BV_SLE, 2, 0, _R, lambda v, w, i: int(_signed(v[0], w[0]) <= _signed(v[1], w[1]))),
+    Operator("bvcomp", op.BV_COMP, 2, 0, Typing.COMPARE, lambda v, w, i: int(v[0] == v[1])),
+    Operator("bvnot", op.BV_NOT, 1, 0, _S, lambda v, w, i: ~v[0]),
+    Operator("bvand", op.BV_AND, 2, 0, _S, lambda v, w, i: v[0] & v[1]),
+    Operator("bvor", op.BV_OR, 2, 0, _S, lambda v, w, i: v[0] | v[1]),
+    Operator("bvxor", op.BV_XOR, 2, 0, _S, lambda v, w, i: v[0] ^ v[1]),
+    Operator("bvneg", op.BV_NEG, 1, 0, _S, lambda v, w, i: -v[0]),
+    Operator("bvadd", op.BV_ADD, 2, 0, _S, lambda v, w, i: v[0] + v[1]),
+    Operator("bvsub", op.BV_SUB, 2, 0, _S, lambda v, w, i: v[0] - v[1]),
+    Operator("bvmul", op.BV_MUL, 2, 0, _S, lambda v, w, i: v[0] * v[1]),
+    # SMT-LIB defines division by zero as all ones and the remainder by zero as the dividend.
+    Operator("bvudiv", op.BV_UDIV, 2, 0, _S, lambda v, w, i: v[0] // v[1] if v[1] else -1),
+    Operator("bvurem", op.BV_UREM, 2, 0, _S, lambda v, w, i: v[0] % v[1] if v[1] else v[0]),
+    Operator("bvsdiv", op.BV_SDIV, 2, 0, _S, lambda v, w, i: _signed_quotient(v[0], v[1], w[0])),
+    Operator("bvsrem", op.BV_SREM, 2, 0, _S, lambda v, w, i: _signed_remainder(v[0], v[1], w[0])),
+    Operator("bvshl", op.BV_LSHL, 2, 0, _S, lambda v, w, i: _shifted_left(v[0], v[1], w[0])),
+    Operator("bvlshr", op.BV_LSHR, 2, 0, _S, lambda v, w, i: v[0] >> min(v[1], w[0])),
+    Operator("bvashr", op.BV_ASHR, 2, 0, _S, lambda v, w, i: _signed(v[0], w[0]) >> min(v[1], w[0])),
+    Operator("concat", op.BV_CONCAT, 2, 0, Typing.CONCAT, lambda v, w, i: (v[0] << w[1]) | v[1]),
+    Operator("extract", op.BV_EXTRACT, 1, 2, Typing.EXTRACT, lambda v, w, i: v[0] >> i[1]),
+    Operator("rotate_left", op.BV_ROL, 1, 1, Typing.ROTATE, lambda v, w, i: _rotated_left(v[0], w[0], i[0])),
+    Operator("rotate_right", op.BV_ROR, 1, 1, Typing.ROTATE, lambda v, w, i: _rotated_left(v[0], w[0], -i[0])),
+    Operator("zero_extend", op.BV_ZEXT, 1, 1, Typing.EXTEND, lambda v, w, i: v[0]),
+    Operator("sign_extend", op.BV_SEXT, 1, 1, Typing.EXTEND, lambda v, w, i: _extended(v[0], w[0], i[0])),
+)
+
+BY_NAME: Final[Mapping[str, Operator]] = {operator.name: operator for operator in OPERATORS}
+BY_NODE_TYPE: Final[Mapping[int, Operator]] = {operator.node_type: operator for operator in OPERATORS}
+
 
 _HEXADECIMAL = re.compile(r"0x[0-9a-f]+", re.ASCII)
 
@@ -288,3 +473,98 @@ def _payload(node_type: int, node: Node) -> tuple[int, ...] | None:
         return None
     # pySMT has the low end of an extraction first, and SMT-LIB the high end.
     return (node.width, *reversed(node.indices))
+
+
+# A term that is used once is written where it is used, as long as it stays readable. Every other term gets a name, so
+# that neither people nor parsers meet deep nesting.
+_INLINE_CHARACTERS: Final = 80
+_SIMPLE = re.compile(r"[A-Za-z~!$%^&*_+=<>?/-][A-Za-z0-9~!@$%^&*_+=<>.?/-]*", re.ASCII)
+_INDEXED: Final = frozenset({"extract", "rotate_left", "rotate_right", "zero_extend", "sign_extend"})
+# Words that a script may not use as plain symbols.
+_RESERVED: Final = frozenset(
+    {"!", "_", "as", "BINARY", "DECIMAL", "exists", "HEXADECIMAL", "forall", "let", "match", "NUMERAL", "par"}
+    | {"STRING", "true", "false", "assert", "check-sat", "declare-const", "define-fun", "set-logic", "and", "or"}
+    | {"not", "ite", "xor", "distinct", "concat", "extract", "Bool", "BitVec", "=>", "="}
+)
+
+
+def to_smtlib(query: Query, *, comments: Sequence[str] = ()) -> str:
+    """Return a script that declares the symbols, asserts the query, and asks for satisfiability and a model.
+
+    The script is printable ASCII. ``comments`` become comment lines at the top, other characters in them escapes. In
+    names of symbols, characters that SMT-LIB cannot write (``|``, the backslash, all but printable ASCII) or reserves
+    for solvers (``@`` or ``.`` at the beginning) are percent-encoded. So is the percent sign.
+    """
+    lines = [f"; {plain(line)}" for comment in comments for line in comment.splitlines()]
+    lines += ["(set-logic QF_BV)", *asserted(query), "(check-sat)"]
+    if query.symbols:
+        # a name in bars at the beginning of a list reads as an operator in bundles
+        names = sorted(map(quoted, query.symbols), key=lambda name: name.startswith("|"))
+        lines.append(f"(get-value ({' '.join(names)}))")
+    return "\n".join(lines) + "\n"
+
+
+def asserted(query: Query) -> list[str]:
+    """Return the commands that declare the symbols and assert the query, one for each line of a script."""
+    uses = Counter(position for node in query.nodes for position in node.operands)
+    prefix = _unused_prefix(query)
+    lines = [f"(declare-const {quoted(name)} {sort_text(width)})" for name, width in query.symbols.items()]
+    terms: list[str] = []
+    for position, node in enumerate(query.nodes):
+        term = term_text(node, terms)
+        leaf = node.operator in (SYMBOL, CONST)
+        if not leaf and (uses[position] > 1 or len(term) > _INLINE_CHARACTERS):
+            lines.append(f"(define-fun {prefix}{position} () {sort_text(node.width)} {term})")
+            term = f"{prefix}{position}"
+        terms.append(term)
+    return [*lines, f"(assert {terms[-1]})"]
+
+
+def term_text(node: Node, terms: Sequence[str]) -> str:
+    """Return a node as a term of SMT-LIB. ``terms`` are the texts of the nodes before it."""
+    if node.operator == SYMBOL:
+        return quoted(node.name)
+    if node.operator == CONST:
+        return _constant(node.value, node.width)
+    operator = "=" if node.operator == "iff" else node.operator
+    if operator in _INDEXED:
+        operator = f"(_ {operator} {' '.join(map(str, node.indices))})"
+    return f"({operator} {' '.join(terms[position] for position in node.operands)})"
+
+
+def _constant(value: int, width: int) -> str:
+    if width == TRUTH:
+        return "true" if value else "false"
+    # A hexadecimal digit has four bits. Other widths can only be written in binary.
+    return f"#{to_hexadecimal(value, width)[1:]}" if width % 4 == 0 else f"#b{value:0{width}b}"
+
+
+def sort_text(width: int) -> str:
+    """Return the sort of words of N bits; 0 for truth values."""
+    return "Bool" if width == TRUTH else f"(_ BitVec {width})"
+
+
+def quoted(name: str) -> str:
+    """Return the name of a symbol as scripts have it."""
+    name = "".join(_encoded(character, first=position == 0) for position, character in enumerate(name))
+    plain = _SIMPLE.fullmatch(name) and name not in _RESERVED and not name.startswith("bv")
+    return name if plain else f"|{name}|"
+
+
+def _encoded(character: str, *, first: bool) -> str:
+    if " " <= character <= "~" and character not in "|\\%" and not (first and character in "@."):
+        return character
+    return "".join(f"%{byte:02X}" for byte in character.encode(errors="surrogatepass"))
+
+
+def plain(text: str) -> str:
+    """Return a line of a comment with escapes in the place of all but printable ASCII."""
+    return "".join(x if " " <= x <= "~" else ascii(x)[1:-1] for x in text)
+
+
+def _unused_prefix(query: Query) -> str:
+    """Return a prefix for the names of terms that no symbol of the query has."""
+    prefix = "t"
+    while any(name.startswith(prefix) for name in query.symbols):
+        prefix += "_"
+    return prefix

@@ -15,12 +15,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from mmaproof.smt.solving.errors import SolverNotInstalledError
 from mmaproof.smt.solving.limits import Clock, Limits, add_work, clock_of
 from mmaproof.smt.solving.lrat import SAT_SOLVER, Refutation
 from mmaproof.smt.solving.portfolio import Attempt
 from mmaproof.smt.solving.query import Query
-from mmaproof.smt.solving.verdict import Reply, SolverIdentity
+from mmaproof.smt.solving.verdict import Reply, SolverIdentity, SolverNotInstalledError
 
 # ``process`` explains -P.
 _PROVER: Final = (sys.executable, "-P", "-m", "mmaproof.smt.solving.proof_worker")

@@ -10,7 +10,7 @@ import json
 import os
 import sys
 
-from mmaproof.smt.solving.worker import die_with_parent, limit_memory, write_all
+from mmaproof.smt.solving.protocol import die_with_parent, limit_memory, write_all
 
 
 def main(arguments: list[str]) -> None:
@@ -21,8 +21,8 @@ def main(arguments: list[str]) -> None:
     os.dup2(2, 1)
     gc.disable()
 
-    from mmaproof.smt.solving.errors import ProofRejectedError  # noqa: PLC0415
     from mmaproof.smt.solving.lrat import proof_of, refutation_of  # noqa: PLC0415
+    from mmaproof.smt.solving.verdict import ProofRejectedError  # noqa: PLC0415
 
     limit_memory(memory_bytes)
     for line in sys.stdin:

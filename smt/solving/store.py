@@ -24,10 +24,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from mmaproof.smt.solving.backends import UNKNOWN_VERSION
-from mmaproof.smt.solving.errors import MalformedReplyError, StoreError
 from mmaproof.smt.solving.protocol import Message, decode, encode
 from mmaproof.smt.solving.query import Query
-from mmaproof.smt.solving.verdict import Outcome, Reply, SolverIdentity
+from mmaproof.smt.solving.verdict import MalformedReplyError, Outcome, Reply, SolverIdentity, StoreError
 
 SCHEMA: Final = 3
 """The version of the tables, ``PRAGMA user_version``."""

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Final
 
-from mmaproof.smt.solving.cnf import Word, words_of
-from mmaproof.smt.solving.gates import TRUE, Gates
+from mmaproof.smt.solving.cnf import TRUE, Gates, Word, words_of
 from mmaproof.smt.solving.limits import worked
 from mmaproof.smt.solving.query import CONST, Query
 from mmaproof.smt.solving.refuting import NotRefutedError

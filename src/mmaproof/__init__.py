@@ -10,13 +10,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mmaproof.designs.arrays import array_of, pack_fp4, patterns_of, unpack_fp4
     from mmaproof.designs.catalogue import find_design, load_catalogue
     from mmaproof.designs.design import Design
     from mmaproof.designs.element import Operands
     from mmaproof.designs.errors import DesignError, InputError, MmaproofError, OperandError, TargetUnavailable
     from mmaproof.designs.formats import FORMATS, Format, find_format
-    from mmaproof.designs.operands import OperandBatch
+    from mmaproof.designs.operands import OperandBatch, array_of, pack_fp4, patterns_of, unpack_fp4
     from mmaproof.explain.blocks import Picture
     from mmaproof.explain.sections import picture
     from mmaproof.gemm.answers.compare import compare_errors, compare_plans
@@ -25,16 +24,15 @@ if TYPE_CHECKING:
     from mmaproof.gemm.programs.algorithm import Algorithm
     from mmaproof.gemm.programs.algorithms import find_algorithm
     from mmaproof.gemm.programs.evaluate import multiply
-    from mmaproof.gemm.tolerances.assertion import assert_gemm
+    from mmaproof.gemm.tolerances.assertion import assert_gemm, sharpness
     from mmaproof.gemm.tolerances.check import GemmCheck, check_algorithm
     from mmaproof.gemm.tolerances.errors import MeasuredErrors, measure_errors
     from mmaproof.gemm.tolerances.judge import Judgement, judge
-    from mmaproof.gemm.tolerances.sharpness import sharpness
     from mmaproof.gemm.tolerances.tolerance import Tolerance, tolerance
     from mmaproof.generators.identify.identification import identify
     from mmaproof.generators.identify.outcome import Identification
-    from mmaproof.hardware_replay.batches import BatchCheck, check_batch_invariance
     from mmaproof.hardware_replay.emulation import dot, matmul
+    from mmaproof.hardware_replay.matrix_targets import BatchCheck, check_batch_invariance
     from mmaproof.hardware_replay.recordings import read_recording
     from mmaproof.hardware_replay.replay import replay
     from mmaproof.hardware_replay.rtl_simulator import run_sources
@@ -43,16 +41,14 @@ if TYPE_CHECKING:
     from mmaproof.properties.preconditions import parse_precondition
     from mmaproof.rtl.meant import read_rtl
     from mmaproof.rtl.unit import RtlUnit
-    from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
-    from mmaproof.smt.open_points import OpenPoints, open_points
+    from mmaproof.smt.evaluate import OpenPoints, equal_patterns, evaluate_batch, open_points
     from mmaproof.smt.solving.limits import Limits
     from mmaproof.smt.solving.solving import Certify, Solving
     from mmaproof.smt.trace import evaluate, trace
-    from mmaproof.verification.check import Check, check
+    from mmaproof.verification.check import Check, Feature, check, designs_differ, fingerprint
     from mmaproof.verification.compare import Comparison, compare
     from mmaproof.verification.differing_nets import differing_nets
     from mmaproof.verification.distributions import random_operands
-    from mmaproof.verification.fingerprint import Feature, designs_differ, fingerprint
     from mmaproof.verification.native import prove_native
     from mmaproof.verification.search import Budget
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from text_recordings import find_text_files, provenance_of_text_files, read_text_files
 
-from mmaproof.designs.arrays import array_of
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import find_format
+from mmaproof.designs.operands import array_of
 from mmaproof.hardware_replay.recordings import read_index, read_recording
 from mmaproof.hardware_replay.replay import replay
 from mmaproof.hardware_replay.targets import ModelTarget

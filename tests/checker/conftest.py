@@ -9,7 +9,7 @@ from mmaproof.properties.library import find_property
 from mmaproof.properties.library.error_bound import WithinBound
 from mmaproof.properties.library.exactness import WithinSpread
 from mmaproof.properties.preconditions import parse_precondition
-from mmaproof.properties.run_question import Scope
+from mmaproof.properties.question import Scope
 from mmaproof.verification import bundle
 
 CHANGED = {

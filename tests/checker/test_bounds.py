@@ -26,9 +26,8 @@ from mmaproof.designs.formats import FORMATS
 from mmaproof.gemm.programs.schedule import Add, Call, Convert, Operand, Schedule, Zero
 from mmaproof.gemm.tolerances.bundle import files_of_derivation
 from mmaproof.gemm.tolerances.derivation import Derivation, Maximum, derive
-from mmaproof.smt.bundles.refutations import Refutations
 from mmaproof.smt.bundles.stated import NAMED
-from mmaproof.smt.bundles.writing import lemma_files
+from mmaproof.smt.bundles.writing import Refutations, lemma_files
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.refuting import Refuter
 

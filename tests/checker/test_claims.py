@@ -20,9 +20,8 @@ from mmaproof.gemm.questions.plan_equivalence import PlanEquivalence
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.library.error_bound import WithinBound
 from mmaproof.properties.library.exactness import WithinSpread
-from mmaproof.properties.run_question import Scope
-from mmaproof.smt.solving.query import Query
-from mmaproof.smt.solving.smtlib import to_smtlib
+from mmaproof.properties.question import Scope
+from mmaproof.smt.solving.query import Query, to_smtlib
 from mmaproof.smt.trace import evaluate, trace
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 

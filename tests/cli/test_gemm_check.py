@@ -4,7 +4,7 @@ import pytest
 from support.commands import only_json
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.gemm.answers.plan_questions import PLAN_QUESTIONS
+from mmaproof.gemm.answers.compare import PLAN_QUESTIONS
 from mmaproof.gemm.tolerances.check import QUESTIONS
 
 UNIT = "volta/mma.m8n8k4.f32.f16.f16.f32"

@@ -8,8 +8,8 @@ import pytest
 from support.commands import only_json
 
 from mmaproof.cli.gemm.error import CSV_FIELDS, up
-from mmaproof.gemm.tolerances.proof import LossProof
 from mmaproof.gemm.tolerances.tolerance import Tolerance
+from mmaproof.gemm.tolerances.walk import LossProof
 
 VOLTA, FP8 = "volta/mma.m8n8k4.f32.f16.f16.f32", "hopper/wgmma.m64n8k32.f32.e4m3.e4m3"
 BOTH = ("gemm", "error", "plain", "promoted", "--unit", FP8, "--k", "256,32", "--distribution", "positive")

@@ -7,8 +7,7 @@ import pytest
 from support.commands import only_json
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.generators.sources import read_rows
-from mmaproof.generators.vectors import read_vectors
+from mmaproof.generators.vectors import read_rows, read_vectors
 from mmaproof.hardware_replay.recordings import read_provenance, read_recording
 from mmaproof.smt.evaluate import evaluate_batch
 

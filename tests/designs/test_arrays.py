@@ -5,10 +5,9 @@ import numpy as np
 import pytest
 
 import mmaproof
-from mmaproof.designs.arrays import array_dtype, array_of, pack_fp4, patterns_of, unpack_fp4
 from mmaproof.designs.errors import InputError, OperandError
 from mmaproof.designs.formats import FORMATS, find_format
-from mmaproof.designs.operands import pattern_dtype
+from mmaproof.designs.operands import array_dtype, array_of, pack_fp4, pattern_dtype, patterns_of, unpack_fp4
 
 NARROW = [f for f in FORMATS.values() if f.bits <= 16]
 WIDE = [f for f in FORMATS.values() if f.bits > 16]

@@ -12,7 +12,7 @@ from mmaproof.designs.design import DISCLOSED, Level
 from mmaproof.designs.disclosure import disclose, read_disclosure
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError
-from mmaproof.designs.levels import levels_of
+from mmaproof.designs.open_points import levels_of
 from mmaproof.smt.evaluate import evaluate
 
 FOUR = "riscv/vfwbdota.vv.m1n8k4.f32.bf16.bf16.f32"

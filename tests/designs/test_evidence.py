@@ -5,7 +5,7 @@ import pytest
 from mmaproof.designs.catalogue import find_design, load_catalogue, read_catalogue
 from mmaproof.designs.design import Evidence, Level
 from mmaproof.designs.errors import CatalogueError, DesignError
-from mmaproof.designs.levels import STRUCTURE, RecordedRow, levels_of, load_recorded, parse_recorded
+from mmaproof.designs.open_points import STRUCTURE, RecordedRow, levels_of, load_recorded, parse_recorded
 from mmaproof.designs.profiles import load_disputes
 
 AMPERE = "ampere/mma.m16n8k16.f32.bf16.bf16.f32"

@@ -13,7 +13,7 @@ from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import FORMATS, find_format
 from mmaproof.designs.operands import pattern_dtype
 from mmaproof.smt.algebra.integers import IntegerAlgebra
-from mmaproof.smt.semantics.unpack import unpack
+from mmaproof.smt.semantics.patterns import unpack
 from mmaproof.verification.distributions import from_float64
 
 ALGEBRA = IntegerAlgebra()

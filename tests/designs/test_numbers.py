@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mmaproof.designs.element import decimal_of, digits_of, pattern_of, split
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import FORMATS
-from mmaproof.designs.numbers import decimal_of, digits_of, pattern_of, split
 
 FP16, FP32, E4M3, INT8 = (FORMATS[x] for x in ("fp16", "fp32", "e4m3", "int8"))
 

@@ -10,16 +10,15 @@ from reference.formats import decode as decode_number
 from reference.p3109 import Parameters, decode, formats, project
 
 from mmaproof import matmul
-from mmaproof.designs.arrays import array_of, values_of
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import Format, Specials, find_format, p3109
-from mmaproof.designs.operands import pattern_dtype
+from mmaproof.designs.operands import array_of, pattern_dtype, values_of
 from mmaproof.designs.signature import Signature
 from mmaproof.gemm.programs import read_plan
 from mmaproof.gemm.programs.spelling import spelled
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.native import matrices
-from mmaproof.smt.semantics.unpack import unpack
+from mmaproof.smt.semantics.patterns import unpack
 from mmaproof.verification.distributions import from_float64
 
 ALGEBRA = IntegerAlgebra()

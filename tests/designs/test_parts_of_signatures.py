@@ -23,8 +23,7 @@ from mmaproof.designs.parameters import DEFINITIONS
 from mmaproof.designs.readings import Summation
 from mmaproof.designs.signature import Signature
 from mmaproof.designs.steps import STEPS, Guarantee, NetlistStep, RoundedStep
-from mmaproof.designs.steps.record import IntegerRange
-from mmaproof.designs.steps.step import FORMATS_ALONE, SCALES
+from mmaproof.designs.steps.step import FORMATS_ALONE, SCALES, IntegerRange
 from mmaproof.smt.evaluate import evaluate_batch
 from mmaproof.verification.distributions import draw
 

@@ -23,7 +23,7 @@ from mmaproof.designs.steps import (
     SequentialStep,
     Step,
 )
-from mmaproof.designs.steps.record import IntegerRange
+from mmaproof.designs.steps.step import IntegerRange
 
 FUSED_ONLY = {"adder", "comparator", "grouping", "join", "alignment", "carry_bits", "floor"}
 LATE_ONLY = {"late_bits", "late_alignment", "late_rounding", "far_c"}

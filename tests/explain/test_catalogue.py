@@ -15,7 +15,7 @@ from mmaproof.explain import explain
 from mmaproof.explain.blocks import Block, RowKind
 from mmaproof.explain.steps import Step, Sum
 from mmaproof.explain.words import products_of
-from mmaproof.smt.semantics.labels import Group, Product
+from mmaproof.smt.semantics.datapath import Group, Product
 from mmaproof.smt.trace import trace
 from mmaproof.verification.distributions import DISTRIBUTIONS
 from mmaproof.verification.distributions import draw as draw_operands

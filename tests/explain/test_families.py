@@ -15,7 +15,7 @@ from mmaproof.designs.steps import RoundedStep
 from mmaproof.explain import explain
 from mmaproof.explain.blocks import Block, RowKind
 from mmaproof.explain.sections import step_block
-from mmaproof.smt.semantics.labels import Addend
+from mmaproof.smt.semantics.datapath import Addend
 
 TR = find_design("cdna3/v_mfma_f32_32x32x8_f16")
 GTR = find_design("cdna3/v_mfma_f32_16x16x32_fp8_fp8")

@@ -15,8 +15,7 @@ from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError
 from mmaproof.explain import explain, joined
 from mmaproof.explain.blocks import Picture
-from mmaproof.explain.figure import COLOURS, description, picture_svg, write_figure
-from mmaproof.explain.html import STYLE, picture_html
+from mmaproof.explain.figure import COLOURS, STYLE, description, picture_html, picture_svg, write_figure
 from mmaproof.explain.lines import picture_lines, plain
 
 PAIR = explain([VOLTA, TURING], EQUATION_10)

@@ -8,7 +8,7 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.explain import explain
 from mmaproof.explain.words import products_of
-from mmaproof.smt.semantics.labels import Part, Product
+from mmaproof.smt.semantics.datapath import Part, Product
 
 DESIGN = find_design("gaudi3/f32.f16.f16.f32")
 OPERANDS = Operands((0x3FF1, 0x0003), (0x3C55, 0x3500), 0x31000001)

@@ -12,8 +12,7 @@ from support.pictures import TURING, VOLTA
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError, TargetUnavailable
-from mmaproof.explain.reports.kinds import read_answer, report
-from mmaproof.explain.reports.page import code, table
+from mmaproof.explain.reports.page import code, read_answer, report, table
 
 WITNESS = {
     "a": ["0x0000", "0x38ab", *["0x0000"] * 6],

@@ -8,7 +8,7 @@ from support.pictures import value
 from mmaproof.designs.formats import FORMATS
 from mmaproof.explain.steps import Running
 from mmaproof.explain.values import exact, listed, magnitude, names, pattern_value, top_weight
-from mmaproof.smt.semantics.labels import Addend, Group, Partial, Product
+from mmaproof.smt.semantics.datapath import Addend, Group, Partial, Product
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,13 @@ import pytest
 from mmaproof.designs.arithmetic import differing_parameters
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.design import Level
-from mmaproof.designs.levels import RecordedRow, load_recorded
+from mmaproof.designs.open_points import RecordedRow, load_recorded
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.generators import open_values
 from mmaproof.generators.open_values import open_row, tasks
 from mmaproof.generators.vectors import answers_of, read_vectors, write_vectors
 from mmaproof.hardware_replay.decided import decide
-from mmaproof.hardware_replay.provenance import Provenance
-from mmaproof.hardware_replay.recordings import write_recording
+from mmaproof.hardware_replay.recordings import Provenance, write_recording
 from mmaproof.hardware_replay.targets import find_target
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.property import Joined

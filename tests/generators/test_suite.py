@@ -28,19 +28,17 @@ from mmaproof.generators.suite import (
     strip,
     suite,
 )
-from mmaproof.properties.equivalence import Equivalence
+from mmaproof.properties.equivalence import Equivalence, SomePairAgrees
 from mmaproof.properties.preconditions import Finite
 from mmaproof.properties.property import Joined
-from mmaproof.properties.separation import SomePairAgrees
 from mmaproof.smt.evaluate import evaluate_batch
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status, Verdict
 from mmaproof.smt.trace import evaluate
-from mmaproof.verification.classes import groups_of
 from mmaproof.verification.compare import Comparison
 from mmaproof.verification.distributions import draw
-from mmaproof.verification.matrix import PairVerdict, compare_all
+from mmaproof.verification.matrix import PairVerdict, compare_all, groups_of
 
 LIMITS = Limits(120, 4 << 30)
 NVIDIA = ("volta", "turing", "ampere", "ada", "hopper", "blackwell", "rtx-blackwell")

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from mmaproof.designs.errors import InputError, TargetUnavailable
-from mmaproof.hardware_replay.batches import check_batch_invariance
+from mmaproof.hardware_replay.matrix_targets import check_batch_invariance
 
 UNIT = "hopper/wgmma.f32.bf16.bf16"
 

@@ -37,10 +37,10 @@ from support.data_files import (
 )
 
 from mmaproof.designs.errors import InputError
-from mmaproof.hardware_replay.answers import Answers
-from mmaproof.hardware_replay.tables import tensors
+from mmaproof.hardware_replay.tables import table as tensors
+from mmaproof.hardware_replay.tables.numbers import write_operands
 from mmaproof.hardware_replay.tables.reading import Wanted, read_answers, read_operands
-from mmaproof.hardware_replay.tables.write import write_operands
+from mmaproof.hardware_replay.target import Answers
 
 UNIT = rows_of_unit()
 PATTERNS, NUMBERS = UNIT.patterns, UNIT.numbers

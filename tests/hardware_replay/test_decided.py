@@ -9,9 +9,8 @@ from support.sampling import basic_operands
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import InputError
-from mmaproof.designs.levels import load_recorded, parse_recorded
+from mmaproof.designs.open_points import load_recorded, parse_recorded
 from mmaproof.designs.operands import OperandBatch
-from mmaproof.hardware_replay.answers import Answers, Numbered
 from mmaproof.hardware_replay.decided import (
     alternatives,
     decide,
@@ -19,8 +18,8 @@ from mmaproof.hardware_replay.decided import (
     recordings_in,
     recordings_of_the_project,
 )
-from mmaproof.hardware_replay.provenance import Provenance
-from mmaproof.hardware_replay.recordings import write_recording
+from mmaproof.hardware_replay.recordings import Provenance, write_recording
+from mmaproof.hardware_replay.target import Answers, Numbered
 from mmaproof.smt.evaluate import evaluate_batch
 
 VOLTA = "volta/mma.m8n8k4.f32.f16.f16.f32"

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 import mmaproof
-from mmaproof.designs.arrays import array_of, patterns_of, unpack_fp4
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.errors import DesignError, OperandError
-from mmaproof.designs.operands import OperandBatch
+from mmaproof.designs.operands import OperandBatch, array_of, patterns_of, unpack_fp4
 from mmaproof.hardware_replay import emulation
 from mmaproof.hardware_replay.emulation import dot, matmul
 from mmaproof.smt.evaluate import evaluate_batch

@@ -4,7 +4,7 @@ import pytest
 from support.fingerprints import DESIGNS, read, write_fingerprints
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.designs.levels import load_recorded
+from mmaproof.designs.open_points import load_recorded
 from mmaproof.hardware_replay.decided import alternatives
 from mmaproof.hardware_replay.recordings import read_recording
 from mmaproof.hardware_replay.replay import replay

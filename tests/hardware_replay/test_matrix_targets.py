@@ -11,8 +11,13 @@ from support.matrix_functions import product
 
 from mmaproof.designs.errors import InputError, TargetUnavailable
 from mmaproof.designs.formats import FORMATS
-from mmaproof.hardware_replay.matrix_target import MatrixTarget, Product
-from mmaproof.hardware_replay.matrix_targets import FunctionTarget, RecordedProduct, find_matrix_target
+from mmaproof.hardware_replay.matrix_targets import (
+    FunctionTarget,
+    MatrixTarget,
+    Product,
+    RecordedProduct,
+    find_matrix_target,
+)
 
 OF = product(2, 3, 4)
 A, B = (np.arange(n, dtype=np.float32).reshape(shape) for n, shape in ((8, (2, 4)), (12, (4, 3))))

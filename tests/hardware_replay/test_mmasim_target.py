@@ -15,7 +15,7 @@ import pytest
 
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.operands import OperandBatch
-from mmaproof.generators.sources import rows_for
+from mmaproof.generators.vectors import rows_for
 from mmaproof.hardware_replay.process import ProcessTarget
 from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw

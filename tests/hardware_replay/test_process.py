@@ -17,9 +17,9 @@ from support.waiting import LONG, wait_until
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import InputError, TargetUnavailable
-from mmaproof.hardware_replay.answers import Answers, Rows
 from mmaproof.hardware_replay.process import DEADLINE, ProcessTarget
 from mmaproof.hardware_replay.replay import replay
+from mmaproof.hardware_replay.target import Answers, Rows
 from mmaproof.hardware_replay.targets import find_target
 from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
 from mmaproof.verification.distributions import draw
@@ -239,7 +239,7 @@ import signal, sys
 import numpy as np
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.operands import OperandBatch
-from mmaproof.hardware_replay.answers import Rows
+from mmaproof.hardware_replay.target import Rows
 from mmaproof.hardware_replay.process import ProcessTarget
 signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever the shell that runs the tests has set
 zeros = np.zeros((1, 4), np.uint16)

@@ -13,11 +13,10 @@ import pytest
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import find_format
 from mmaproof.designs.operands import OperandBatch, pattern_dtype
-from mmaproof.hardware_replay.answers import Answers, Numbered
 from mmaproof.hardware_replay.npz import LARGEST
-from mmaproof.hardware_replay.provenance import Provenance
-from mmaproof.hardware_replay.recordings import read_provenance, read_recording, write_recording
+from mmaproof.hardware_replay.recordings import Provenance, read_provenance, read_recording, write_recording
 from mmaproof.hardware_replay.replay import replay
+from mmaproof.hardware_replay.target import Answers, Numbered
 from mmaproof.hardware_replay.targets import RecordingTarget
 
 SEEDED = {"source": "patterns of every kind", "seed": 7}

@@ -9,7 +9,7 @@ from support.small_units import COMBINATIONAL, UNPACKED, WRONG, write_unit
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError, TargetUnavailable
-from mmaproof.generators.sources import read_rows
+from mmaproof.generators.vectors import read_rows
 from mmaproof.hardware_replay import rtl_simulator
 from mmaproof.hardware_replay.rtl_bench import layout_of, rows_text
 from mmaproof.hardware_replay.rtl_simulator import SourcesDisagree, run_sources, simulate

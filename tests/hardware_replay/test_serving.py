@@ -9,7 +9,7 @@ import pytest
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import InputError
-from mmaproof.hardware_replay.serving import Conversation, serve
+from mmaproof.hardware_replay.process import Conversation, serve
 from mmaproof.smt.evaluate import evaluate_batch
 from mmaproof.verification.distributions import draw
 

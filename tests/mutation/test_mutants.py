@@ -18,7 +18,7 @@ COVERED = (
     "smt/solving",
     "smt/proving",
     "smt/bundles",
-    "smt/open_points.py",
+    "smt/evaluate.py",
     "properties",
     "gemm",
     "verification",

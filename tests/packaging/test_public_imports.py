@@ -18,9 +18,9 @@ INSIDE = {
     # How a property is added to the library: it is written with the rooms that CONTRIBUTING.md names.
     "docs/properties.md": {
         "mmaproof.properties.property",
-        "mmaproof.properties.run_question",
+        "mmaproof.properties.question",
         "mmaproof.smt.semantics",
-        "mmaproof.smt.semantics.unpack",
+        "mmaproof.smt.semantics.patterns",
     },
     # How the files of a refutation are kept, of a query that only the inside of a proof has.
     "docs/certificates.md": {"mmaproof.smt.solving.refuting"},

@@ -14,7 +14,7 @@ from support.sources import ROOT, production_files
 from mmaproof.designs import readings
 from mmaproof.designs.parameters import Chain
 from mmaproof.designs.steps import STEPS
-from mmaproof.designs.steps.record import Record
+from mmaproof.designs.steps.step import Record
 
 ROOMS = ("designs/", "smt/semantics/")
 

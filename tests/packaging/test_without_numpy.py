@@ -14,7 +14,7 @@ for name in ("bitwuzla", "cvc5", "llvmlite", "ml_dtypes", "numpy", "pysmt", "ric
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.explain import explain
-from mmaproof.explain.html import picture_html
+from mmaproof.explain.figure import picture_html
 from mmaproof.explain.lines import picture_lines
 from mmaproof.explain.figure import picture_svg
 from mmaproof.smt.trace import evaluate

@@ -15,10 +15,9 @@ from mmaproof.gemm.programs.split_gemm import SplitGemm
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.library import find_property
 from mmaproof.properties.preconditions import parse_precondition
-from mmaproof.smt.solving.errors import WitnessDoesNotReplay
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
-from mmaproof.smt.solving.verdict import Status, Verdict, combine
+from mmaproof.smt.solving.verdict import Status, Verdict, WitnessDoesNotReplay, combine
 from mmaproof.smt.trace import evaluate
 from mmaproof.verification.check import check
 from mmaproof.verification.compare import compare

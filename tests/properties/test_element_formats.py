@@ -28,8 +28,7 @@ from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.library import PROPERTIES
 from mmaproof.properties.preconditions import parse_precondition
 from mmaproof.properties.property import QuestionVerdict
-from mmaproof.properties.question import Question
-from mmaproof.properties.run_question import Scope
+from mmaproof.properties.question import Question, Scope
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.verification.check import largest

@@ -4,7 +4,7 @@ import pytest
 from support.sampling import distinct_designs
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.properties.exact import exact_twin, whole_range
+from mmaproof.properties.settings import exact_twin, whole_range
 
 
 def test_all_numbers_of_c_and_d_lie_in_the_whole_range():

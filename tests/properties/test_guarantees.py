@@ -6,10 +6,10 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.steps import STEPS
 from mmaproof.properties.equivalence import Equivalence
-from mmaproof.properties.exact import exact_twin
 from mmaproof.properties.library import PROPERTIES
 from mmaproof.properties.property import UNSTATED, QuestionVerdict
-from mmaproof.properties.run_question import Scope
+from mmaproof.properties.question import Scope
+from mmaproof.properties.settings import exact_twin
 from mmaproof.smt.solving.verdict import Status
 
 VOLTA = "volta/mma.m8n8k4.f32.f16.f16.f32"

@@ -15,12 +15,11 @@ from mmaproof.designs.parameters import Chain
 from mmaproof.designs.readings import KOrder
 from mmaproof.designs.steps import FusedStep
 from mmaproof.designs.steps.aligned import SingleProducts
-from mmaproof.properties.equivalence import Equivalence
+from mmaproof.properties.equivalence import Equivalence, SameAlignment
 from mmaproof.properties.library import PROPERTIES
 from mmaproof.properties.preconditions import parse_precondition
 from mmaproof.properties.property import QuestionVerdict
-from mmaproof.properties.run_question import Scope
-from mmaproof.properties.same_alignment import SameAlignment
+from mmaproof.properties.question import Scope
 from mmaproof.rtl import read_unit
 from mmaproof.smt.solving.verdict import Status
 

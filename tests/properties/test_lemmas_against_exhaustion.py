@@ -15,9 +15,8 @@ from mmaproof.properties.library.error_bound import WithinBound
 from mmaproof.properties.library.exactness import WithinSpread
 from mmaproof.properties.library.monotonicity import MonotoneInA, MonotoneInC
 from mmaproof.properties.library.scaling import Scaling
-from mmaproof.properties.run_question import RunQuestion, Scope
-from mmaproof.smt.proving.asked import Lemmas
-from mmaproof.smt.proving.decide import decide
+from mmaproof.properties.question import RunQuestion, Scope
+from mmaproof.smt.proving.lemma import Lemmas, decide
 from mmaproof.smt.semantics.datapath import datapath, sum_widths
 from mmaproof.smt.solving.limits import Limits, worked
 from mmaproof.smt.solving.verdict import Status

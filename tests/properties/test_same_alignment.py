@@ -6,8 +6,7 @@ import pytest
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
-from mmaproof.properties.equivalence import Equivalence
-from mmaproof.properties.same_alignment import EqualWithoutProducts, SameAlignment, alignment_lemmas
+from mmaproof.properties.equivalence import EqualWithoutProducts, Equivalence, SameAlignment, alignment_lemmas
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 
 PAIRS = [

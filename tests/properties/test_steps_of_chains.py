@@ -16,12 +16,12 @@ from mmaproof.designs.formats import FORMATS
 from mmaproof.designs.readings import KOrder
 from mmaproof.designs.signature import Signature
 from mmaproof.gemm.answers.unit_slices import exact_sums, value_of
-from mmaproof.gemm.kernels import rivals
-from mmaproof.gemm.kernels.schedule_tree import are_same
+from mmaproof.gemm.kernels import outcome
+from mmaproof.gemm.kernels.tree import are_same
 from mmaproof.gemm.programs import Plan, read_plan
 from mmaproof.gemm.programs.normal_form import takes_any_order
 from mmaproof.gemm.questions.plan_equivalence import PlanEquivalence, never_minus_zero
-from mmaproof.properties.same_alignment import alignment_lemmas
+from mmaproof.properties.equivalence import alignment_lemmas
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
@@ -140,9 +140,9 @@ def test_minus_zero_is_asked_of_every_kind_of_step():
 
 def test_rivals_are_not_equal_without_a_proof_of_every_kind_of_step(monkeypatch):
     asked = []
-    monkeypatch.setattr(rivals, "never_minus_zero", lambda unit: asked.append(unit.name) or [])
+    monkeypatch.setattr(outcome, "never_minus_zero", lambda unit: asked.append(unit.name) or [])
     plans = [read_plan(x) for x in (VOLTA, f"{VOLTA} | promote=8")]
-    assert rivals._same_but_for_zeros(*plans, 8, None) is None
+    assert outcome._same_but_for_zeros(*plans, 8, None) is None
     assert asked == [find_design(VOLTA).name]
 
 

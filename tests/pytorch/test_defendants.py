@@ -9,7 +9,7 @@ import numpy as np  # noqa: E402
 from support.defendants import judged, plans_of  # noqa: E402
 
 from mmaproof.designs.formats import FORMATS  # noqa: E402
-from mmaproof.hardware_replay.matrix_target import Product  # noqa: E402
+from mmaproof.hardware_replay.matrix_targets import Product  # noqa: E402
 
 BF16 = FORMATS["bf16"]
 

@@ -7,8 +7,8 @@ import pytest
 from support.extras import PYTORCH
 
 from mmaproof import find_algorithm, find_design, multiply, patterns_of
-from mmaproof.designs.arrays import array_dtype
 from mmaproof.designs.errors import DesignError, OperandError
+from mmaproof.designs.operands import array_dtype
 from mmaproof.hardware_replay import emulation
 
 torch = pytest.importorskip("torch", reason=PYTORCH)

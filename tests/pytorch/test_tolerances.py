@@ -6,8 +6,8 @@ from support.extras import PYTORCH
 
 torch = pytest.importorskip("torch", reason=PYTORCH)
 
-from mmaproof.designs.arrays import as_numpy  # noqa: E402
 from mmaproof.designs.errors import OperandError  # noqa: E402
+from mmaproof.designs.operands import as_numpy  # noqa: E402
 from mmaproof.gemm.tolerances.assertion import assert_gemm  # noqa: E402
 from mmaproof.hardware_replay.emulation import matmul  # noqa: E402
 

@@ -29,8 +29,7 @@ from mmaproof.hardware_replay.rtl_simulator import simulate
 from mmaproof.rtl import pipeline, read_unit, registers
 from mmaproof.rtl.netlist import Module, Port, with_constants
 from mmaproof.rtl.pipeline import Structure
-from mmaproof.rtl.registers import cut, with_next_values
-from mmaproof.rtl.unroll import Start, _Unrolling, circuit_of
+from mmaproof.rtl.registers import Start, _Unrolling, circuit_of, cut, with_next_values
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.evaluate import evaluate_batch
 from mmaproof.smt.semantics.netlist_step import run_circuit

@@ -13,9 +13,9 @@ from mmaproof.designs.design import Design
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import Pattern, Precondition
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.proving.asked import Lemmas
 from mmaproof.smt.proving.distance_cases import Cases
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
+from mmaproof.smt.proving.lemma import Lemmas
 from mmaproof.smt.solving.limits import Limits, worked
 from mmaproof.verification import netlists
 from mmaproof.verification.netlists import distance_cases

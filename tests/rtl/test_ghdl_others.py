@@ -8,7 +8,7 @@ import pytest
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError
 from mmaproof.rtl import read_unit
-from mmaproof.rtl.vhdl import lacks_default, with_others
+from mmaproof.rtl.elaboration import lacks_default, with_others
 from mmaproof.smt.trace import evaluate
 
 VERILOG = """module pick

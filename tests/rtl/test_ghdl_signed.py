@@ -10,7 +10,7 @@ from support.rtl_units import write_unit
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError
 from mmaproof.rtl import read_unit
-from mmaproof.rtl.vhdl import PROBE, refuse_swapped, swaps_operands, with_signs
+from mmaproof.rtl.elaboration import PROBE, refuse_swapped, swaps_operands, with_signs
 from mmaproof.smt.trace import evaluate
 
 needs_ghdl = pytest.mark.skipif(shutil.which("ghdl") is None, reason="GHDL is not installed")

@@ -26,7 +26,7 @@ from mmaproof.smt.evaluate import evaluate_batch
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.verification.compare import compare
-from mmaproof.verification.registers import Answered, answer_transitions, whole_status
+from mmaproof.verification.netlists import Answered, answer_transitions, whole_status
 
 pytest.importorskip("pyosys")
 LIMITS = Limits(300, 4 << 30)

@@ -33,7 +33,7 @@ from mmaproof.smt.proving.cut_variables import CutVariables
 from mmaproof.smt.proving.net_sweep import NetSweep
 from mmaproof.smt.proving.netlists import NetlistProof
 from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.prove import Ask
+from mmaproof.smt.solving.solving import Ask
 from mmaproof.smt.solving.verdict import Reply
 from mmaproof.verification import netlists
 from mmaproof.verification.netlists import by_nets

@@ -25,7 +25,7 @@ from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.evaluate import evaluate_batch
 from mmaproof.smt.native.lowering import input_columns, symbols
-from mmaproof.smt.proving.samples import Samples
+from mmaproof.smt.proving.staged_lemmas import Samples
 from mmaproof.smt.semantics import dot_product_accumulate
 from mmaproof.smt.semantics.netlist_step import run_circuit
 from mmaproof.smt.solving.limits import Limits

@@ -11,7 +11,7 @@ from mmaproof.designs.design import Design
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.rtl import read_unit
 from mmaproof.rtl.meant import in_one_pass
-from mmaproof.smt.proving.decide import decide
+from mmaproof.smt.proving.lemma import decide
 from mmaproof.smt.proving.netlists import NetlistProof
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving

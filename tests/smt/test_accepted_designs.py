@@ -10,7 +10,7 @@ from mmaproof.designs.formats import FORMATS
 from mmaproof.designs.parameters import DEFINITIONS, compose
 from mmaproof.designs.readings import KOrder
 from mmaproof.designs.signature import Signature
-from mmaproof.designs.steps.record import IntegerRange
+from mmaproof.designs.steps.step import IntegerRange
 from mmaproof.smt.evaluate import evaluate_batch
 from mmaproof.smt.trace import evaluate
 from mmaproof.verification.distributions import draw

@@ -12,7 +12,7 @@ from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.integers import IntegerAlgebra, WidthClaimError
 from mmaproof.smt.algebra.protocol import Algebra, Truth, Word
 from mmaproof.smt.algebra.terms import WIDE, TermAlgebra
-from mmaproof.smt.proving.samples import Samples
+from mmaproof.smt.proving.staged_lemmas import Samples
 
 INTEGERS, ARRAYS = IntegerAlgebra(), ArrayAlgebra()
 

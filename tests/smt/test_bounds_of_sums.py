@@ -10,9 +10,8 @@ from mmaproof.smt.algebra.integers import IntegerAlgebra, InvariantError
 from mmaproof.smt.algebra.protocol import Word
 from mmaproof.smt.algebra.signals import Signal, SignalKind
 from mmaproof.smt.semantics.align import Cut, align
-from mmaproof.smt.semantics.datapath import SumPath
+from mmaproof.smt.semantics.datapath import Addend, Partial, SumPath
 from mmaproof.smt.semantics.fused_sum import fused_sum
-from mmaproof.smt.semantics.labels import Addend, Partial
 from mmaproof.smt.semantics.terms import Term
 
 CHECKED = IntegerAlgebra(checks=True)

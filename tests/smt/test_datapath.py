@@ -5,8 +5,7 @@ import pytest
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.readings import Alignment
 from mmaproof.smt.semantics.align import Cut
-from mmaproof.smt.semantics.datapath import OPERAND, ZERO, Source, datapath, sum_widths
-from mmaproof.smt.semantics.labels import Addend, Group, Partial, Product
+from mmaproof.smt.semantics.datapath import OPERAND, ZERO, Addend, Group, Partial, Product, Source, datapath, sum_widths
 
 CHAIN = "ampere/m16n8k16.f32.f16.f16.f32"
 CDNA3 = "cdna3/v_mfma_f32_32x32x8_f16"

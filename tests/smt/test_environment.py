@@ -10,13 +10,13 @@ from support.in_this_process import InThisProcess
 
 import mmaproof
 from mmaproof.designs.catalogue import find_design
-from mmaproof.properties.library.order import OrderIndependence
-from mmaproof.properties.run_question import Scope
+from mmaproof.properties.library.symmetry import OrderIndependence
+from mmaproof.properties.question import Scope
 from mmaproof.smt.algebra.terms import TermAlgebra, default_environment
 from mmaproof.smt.proving.laws import LawfulTerms
 from mmaproof.smt.proving.lemma import Formula
-from mmaproof.smt.proving.samples import Samples
 from mmaproof.smt.proving.staged import prove_by_stages
+from mmaproof.smt.proving.staged_lemmas import Samples
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.query import Query, width_of
 from mmaproof.verification.stages import by_stages

@@ -14,7 +14,7 @@ from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.semantics import ieee
 from mmaproof.smt.semantics.align import Cut
 from mmaproof.smt.semantics.convert import Rules
-from mmaproof.smt.semantics.unpack import unpack
+from mmaproof.smt.semantics.patterns import unpack
 
 ARRAYS = ArrayAlgebra()
 E4M2, E4M1 = (Format(name, name, None, 4, m, Specials.IEEE, "small") for name, m in (("e4m2", 2), ("e4m1", 1)))

@@ -21,7 +21,8 @@ from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving.cuts import CutBound, TermShape
 from mmaproof.smt.proving.lemma import Input, Lemma
-from mmaproof.smt.semantics import fused_step, fused_sum, ieee, sequential_step, terms, unpack
+from mmaproof.smt.semantics import fused_step, fused_sum, ieee, sequential_step, terms
+from mmaproof.smt.semantics import patterns as unpack
 from mmaproof.smt.semantics.align import Cut
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.smt.trace import evaluate

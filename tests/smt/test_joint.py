@@ -9,8 +9,7 @@ import pytest
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import OperandBatch
-from mmaproof.generators.identify.behaviour import Behaviour
-from mmaproof.generators.identify.space import Interface, default_axes, variants
+from mmaproof.generators.identify.space import Behaviour, Interface, default_axes, variants
 from mmaproof.smt import evaluate
 from mmaproof.smt.backends import Backend
 from mmaproof.smt.evaluate import SharedBatch, evaluate_batch, evaluate_on_arrays

@@ -10,13 +10,12 @@ from mmaproof import Operands, dot, evaluate, find_design, matmul, open_points
 from mmaproof.designs import open_points as readings
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.design import Level
-from mmaproof.designs.levels import levels_of, load_recorded
-from mmaproof.designs.open_points import open_readings
+from mmaproof.designs.open_points import levels_of, load_recorded, open_readings
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.designs.parameters import complete_settings, format_parameter
 from mmaproof.designs.profiles import load_disputes
 from mmaproof.hardware_replay import emulation
-from mmaproof.smt import open_points as results
+from mmaproof.smt import evaluate as results
 from mmaproof.smt.evaluate import evaluate_batch
 
 BLACKWELL = "blackwell/tcgen05.mma.m64n8k16.f32.bf16.bf16"

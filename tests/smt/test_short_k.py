@@ -8,12 +8,11 @@ import pytest
 from reference.designs import reference_result
 
 from mmaproof.designs.arithmetic import same_chain
-from mmaproof.designs.arrays import array_of
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.disclosure import disclose, read_disclosure
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
-from mmaproof.designs.operands import OperandBatch
+from mmaproof.designs.operands import OperandBatch, array_of
 from mmaproof.gemm.programs import read_plan
 from mmaproof.gemm.programs.normal_form import same_computation
 from mmaproof.gemm.tolerances.tolerance import tolerance
@@ -21,7 +20,7 @@ from mmaproof.generators.models.model import make_model
 from mmaproof.hardware_replay.cpu import tile_source
 from mmaproof.hardware_replay.emulation import dot, matmul
 from mmaproof.properties.library import find_property
-from mmaproof.properties.run_question import Scope
+from mmaproof.properties.question import Scope
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.backends import Backend

@@ -4,8 +4,8 @@ import pytest
 
 from mmaproof.designs.conversions import RHO
 from mmaproof.smt.algebra.integers import IntegerAlgebra
+from mmaproof.smt.semantics.patterns import unpack
 from mmaproof.smt.semantics.step_error import Returned, StepError
-from mmaproof.smt.semantics.unpack import unpack
 
 ALGEBRA = IntegerAlgebra()
 SIDES = StepError(RHO["rz-fp32"], kept_bits=23, units=5, above=8, places=300)

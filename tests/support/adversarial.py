@@ -4,10 +4,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from mmaproof.designs.arrays import values_of
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
-from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
+from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype, values_of
 
 
 def ones(fmt: Format, exponents: np.ndarray, negative: np.ndarray, drop: np.ndarray) -> Patterns:

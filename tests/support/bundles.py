@@ -15,7 +15,7 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.parameters import compose
 from mmaproof.designs.signature import Signature
 from mmaproof.properties.question import Question
-from mmaproof.smt.bundles.refutations import Refutations
+from mmaproof.smt.bundles.writing import Refutations
 from mmaproof.smt.proving.kernel import Kernel, Theorem
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.refuting import Refuter

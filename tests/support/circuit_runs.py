@@ -9,14 +9,14 @@ import numpy as np
 from mmaproof.designs.circuit import Circuit
 from mmaproof.rtl.elaboration import Netlist
 from mmaproof.rtl.netlist import read_module
-from mmaproof.rtl.unroll import circuit_of
+from mmaproof.rtl.registers import circuit_of
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.code import CodeAlgebra, TooWideError
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.nodes import run
 from mmaproof.smt.algebra.protocol import Word
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.proving.samples import Samples
+from mmaproof.smt.proving.staged_lemmas import Samples
 from mmaproof.smt.semantics.netlist_step import run_circuit
 from support.random_circuits import RandomCircuit
 

@@ -14,14 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from mmaproof.designs.arrays import values_of
 from mmaproof.designs.formats import Format
-from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
+from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype, values_of
 from mmaproof.gemm.programs import Plan
 from mmaproof.gemm.programs.evaluate import rows
-from mmaproof.gemm.programs.linear import weights_of
-from mmaproof.gemm.tolerances.given import Given
-from mmaproof.gemm.tolerances.magnitudes import rounded_up
+from mmaproof.gemm.programs.normal_form import weights_of
+from mmaproof.gemm.tolerances.given import Given, rounded_up
 from mmaproof.gemm.tolerances.tolerance import Tolerance
 from support.adversarial import exact_sums
 

@@ -15,9 +15,8 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from mmaproof.designs.arrays import array_of
 from mmaproof.designs.catalogue import find_design
-from mmaproof.designs.operands import OperandBatch
+from mmaproof.designs.operands import OperandBatch, array_of
 from mmaproof.smt.evaluate import evaluate_batch
 from mmaproof.verification.distributions import draw
 

@@ -1,8 +1,8 @@
 """What a solver says of a lemma, with limits that are not the point of any test."""
 
 from mmaproof.properties.property import Joined, Proof
-from mmaproof.smt.proving.decide import Statement
-from mmaproof.smt.proving.decide import decide as decide_within
+from mmaproof.smt.proving.lemma import Statement
+from mmaproof.smt.proving.lemma import decide as decide_within
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status

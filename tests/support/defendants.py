@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 import mmaproof
-from mmaproof.designs.arrays import array_of, values_of
 from mmaproof.designs.formats import FORMATS
+from mmaproof.designs.operands import array_of, values_of
 from mmaproof.gemm.kernels.asked import Asked
 from mmaproof.gemm.kernels.identify import KernelSearch
 from mmaproof.gemm.programs import Plan
-from mmaproof.hardware_replay.matrix_target import Product
+from mmaproof.hardware_replay.matrix_targets import Product
 from mmaproof.verification.distributions import from_float64
 from support.matrix_functions import black_box
 

@@ -3,9 +3,9 @@
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.generators.cover.bins import Bin
+from mmaproof.generators.cover.coverage import NeverHit
 from mmaproof.generators.cover.events import events
-from mmaproof.generators.cover.reach import NeverHit
-from mmaproof.properties.run_question import Scope
+from mmaproof.properties.question import Scope
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.trace import trace
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from mmaproof.designs.design import Design
 from mmaproof.properties.property import Ask, Property, PropertyVerdict, SimpleProperty
-from mmaproof.properties.run_question import RunQuestion, Scope
+from mmaproof.properties.question import RunQuestion, Scope
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.semantics import DotProduct, OperandWords
 from mmaproof.smt.solving.verdict import Status

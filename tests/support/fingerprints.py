@@ -11,10 +11,9 @@ import numpy as np
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.operands import OperandBatch
-from mmaproof.hardware_replay.answers import Answers, Numbered
 from mmaproof.hardware_replay.decided import recordings_of_the_project
-from mmaproof.hardware_replay.provenance import Provenance
-from mmaproof.hardware_replay.recordings import read_recording, write_recording
+from mmaproof.hardware_replay.recordings import Provenance, read_recording, write_recording
+from mmaproof.hardware_replay.target import Answers, Numbered
 
 TABLE = Path(__file__).parent.parent / "hardware_replay" / "mmascope.txt"
 

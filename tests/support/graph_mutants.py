@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from mmaproof.smt.algebra.nodes import Node, Op, mask
-from mmaproof.smt.native.recording import Recorded
+from mmaproof.smt.native.terms import Recorded
 
 SPACE = 4
 """New operations get numbers between those of the old ones."""

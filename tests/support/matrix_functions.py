@@ -8,8 +8,7 @@ from typing import Any
 import numpy.typing as npt
 
 from mmaproof.designs.formats import FORMATS
-from mmaproof.hardware_replay.matrix_target import Product
-from mmaproof.hardware_replay.matrix_targets import FunctionTarget
+from mmaproof.hardware_replay.matrix_targets import FunctionTarget, Product
 
 Matrix = npt.NDArray[Any]
 Function = Callable[[Matrix, Matrix], Any]

@@ -12,10 +12,8 @@ import numpy as np
 import pytest
 
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
-from mmaproof.generators.models.c_model import c_files
-from mmaproof.generators.models.c_statements import c_type, pointers
-from mmaproof.generators.models.model import Model
-from mmaproof.generators.models.self_test import SelfTest
+from mmaproof.generators.models.c_model import c_files, c_type, pointers
+from mmaproof.generators.models.model import Model, SelfTest
 from mmaproof.smt.algebra.nodes import Node, Op
 
 STRICT = ["-std=c11", "-Wall", "-Wextra", "-pedantic", "-Werror"]

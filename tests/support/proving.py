@@ -2,8 +2,8 @@
 
 from mmaproof.designs.design import Design
 from mmaproof.properties.property import SimpleProperty
-from mmaproof.properties.run_question import Scope
-from mmaproof.smt.proving.asked import StagedProof
+from mmaproof.properties.question import Scope
+from mmaproof.smt.proving.lemma import StagedProof
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.verification.stages import by_stages

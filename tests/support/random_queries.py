@@ -7,8 +7,7 @@ from pysmt.environment import Environment
 from pysmt.fnode import FNode
 from pysmt.typing import BVType
 
-from mmaproof.smt.solving.operators import OPERATORS, TRUTH, Operator
-from mmaproof.smt.solving.query import SYMBOL, Node, Query
+from mmaproof.smt.solving.query import OPERATORS, SYMBOL, TRUTH, Node, Operator, Query
 
 
 def random_query(

@@ -5,8 +5,8 @@ from typing import Any
 import torch
 
 from mmaproof import array_of, find_design
-from mmaproof.designs.arrays import array_dtype, patterns_of
 from mmaproof.designs.formats import Format
+from mmaproof.designs.operands import array_dtype, patterns_of
 from mmaproof.hardware_replay.emulation import matmul
 
 VOLTA = "volta/mma.m8n8k4.f16.f16.f16.f16"

@@ -15,7 +15,7 @@ from mmaproof.designs.formats import find_format
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.designs.parameters import DEFINITIONS, complete_settings, compose
 from mmaproof.designs.readings import Alignment, KOrder
-from mmaproof.designs.steps.record import IntegerRange
+from mmaproof.designs.steps.step import IntegerRange
 from mmaproof.smt.backends import Backend
 from mmaproof.smt.evaluate import evaluate_batch
 from mmaproof.smt.trace import evaluate

@@ -11,11 +11,10 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError, InputError
 from mmaproof.properties.preconditions import parse_precondition
 from mmaproof.properties.property import PropertyVerdict
-from mmaproof.properties.run_question import Scope
-from mmaproof.smt.solving.errors import UnknownSolverError
+from mmaproof.properties.question import Scope
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
-from mmaproof.smt.solving.verdict import Status
+from mmaproof.smt.solving.verdict import Status, UnknownSolverError
 from mmaproof.smt.trace import evaluate
 from mmaproof.verification import check as checking
 from mmaproof.verification.check import Check, check, check_within, shown_by

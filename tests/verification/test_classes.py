@@ -9,9 +9,8 @@ from support.sampling import fp16_design
 from mmaproof.designs.element import Operands
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.smt.solving.verdict import Status
-from mmaproof.verification.classes import groups_of
 from mmaproof.verification.compare import Comparison
-from mmaproof.verification.matrix import PairVerdict
+from mmaproof.verification.matrix import PairVerdict, groups_of
 
 DESIGNS = [fp16_design(4, fraction_bits=f) for f in (23, 24, 25)]
 NOT_PROVED = [Status.UNKNOWN, Status.VACUOUS, Status.REFUTED]

@@ -11,12 +11,11 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import parse_precondition
-from mmaproof.smt.proving.decide import decide
-from mmaproof.smt.solving.errors import UnknownSolverError, WitnessDoesNotReplay
+from mmaproof.smt.proving.lemma import decide
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.portfolio import COMMANDS
 from mmaproof.smt.solving.solving import Solving
-from mmaproof.smt.solving.verdict import Status
+from mmaproof.smt.solving.verdict import Status, UnknownSolverError, WitnessDoesNotReplay
 from mmaproof.verification.compare import DEFAULT_BUDGET, compare
 from mmaproof.verification.search import Budget
 

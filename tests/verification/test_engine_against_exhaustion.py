@@ -23,7 +23,7 @@ from support.small_designs import (
 from mmaproof.designs.element import Operands
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
-from mmaproof.smt.solving.prove import Ask
+from mmaproof.smt.solving.solving import Ask
 from mmaproof.smt.solving.verdict import Cause, Reply, Status
 from mmaproof.verification import stages, strategies
 from mmaproof.verification.compare import compare

@@ -10,13 +10,12 @@ from mmaproof.designs.errors import DesignError
 from mmaproof.generators.standard import vectors_of
 from mmaproof.properties.library import find_property
 from mmaproof.properties.property import PropertyVerdict
-from mmaproof.properties.run_question import Scope
+from mmaproof.properties.question import Scope
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.smt.trace import evaluate
-from mmaproof.verification.check import Check
-from mmaproof.verification.fingerprint import SEARCH, Feature, designs_differ, feature_of
+from mmaproof.verification.check import SEARCH, Check, Feature, designs_differ, feature_of
 from mmaproof.verification.search import Means
 
 MEANS = Means(Solving(), Limits(60, 4 << 30), SEARCH)

@@ -24,7 +24,6 @@ from mmaproof.smt.evaluate import evaluate_batch
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
-from mmaproof.verification.classes import groups_of, simplest_difference
 from mmaproof.verification.cluster import cluster
 from mmaproof.verification.compare import compare
 from mmaproof.verification.executors import DISTRIBUTION, local_pool
@@ -33,8 +32,10 @@ from mmaproof.verification.matrix import (
     Task,
     compare_all,
     compared,
+    groups_of,
     not_comparable,
     pairs_of,
+    simplest_difference,
 )
 from mmaproof.verification.strategies import BY_IDENTITY
 

@@ -13,8 +13,7 @@ from support.in_this_process import InAnyEnvironment
 from mmaproof.designs.catalogue import find_design
 from mmaproof.smt.algebra.nodes import SHIFTS, Op, UndefinedOperationError, run
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.native.recording import record
-from mmaproof.smt.native.terms import GraphTerms
+from mmaproof.smt.native.terms import GraphTerms, record
 from mmaproof.smt.proving.native import precondition
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.verdict import Outcome, Status

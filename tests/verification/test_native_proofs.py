@@ -12,7 +12,7 @@ from mmaproof.smt.algebra.code import CodeAlgebra, TooWideError
 from mmaproof.smt.algebra.nodes import run
 from mmaproof.smt.algebra.signals import SignalKind
 from mmaproof.smt.native.lowering import lower
-from mmaproof.smt.native.recording import Place, record
+from mmaproof.smt.native.terms import Place, record
 from mmaproof.smt.proving.native import PlacesDifferError
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.verdict import Status

@@ -13,7 +13,7 @@ from mmaproof.properties.question import Question
 from mmaproof.smt.algebra.code import TooWideError
 from mmaproof.smt.algebra.nodes import Op
 from mmaproof.smt.native import lowering, paying
-from mmaproof.smt.native.checked import MiscompiledError
+from mmaproof.smt.native.compiler import MiscompiledError
 from mmaproof.verification import strategies
 from mmaproof.verification.check import check
 from mmaproof.verification.distributions import BASIC, draw

@@ -17,21 +17,20 @@ from mmaproof.gemm.answers.split import check_split
 from mmaproof.gemm.answers.verdict import Asked
 from mmaproof.gemm.programs.algorithms import find_algorithm
 from mmaproof.gemm.tolerances.check import QUESTIONS, check_algorithm
-from mmaproof.gemm.tolerances.proof import prove_loss
+from mmaproof.gemm.tolerances.walk import prove_loss
 from mmaproof.generators.cover.coverage import cover
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.library import PROPERTIES
 from mmaproof.properties.preconditions import parse_precondition
 from mmaproof.properties.property import Joined, QuestionVerdict
-from mmaproof.properties.run_question import Scope
+from mmaproof.properties.question import Scope
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.portfolio import COMMANDS
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Cause, Outcome, Reply, SolverIdentity, Status, Verdict, combine
 from mmaproof.verification import strategies
-from mmaproof.verification.classes import groups_of
 from mmaproof.verification.compare import Comparison
-from mmaproof.verification.matrix import PairVerdict
+from mmaproof.verification.matrix import PairVerdict, groups_of
 from mmaproof.verification.search import Means
 from mmaproof.verification.strategies import BY_IDENTITY, answer
 

@@ -14,8 +14,16 @@ from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import preconditions_of
 from mmaproof.smt.solving.limits import worked
 from mmaproof.verification.compare import compare
-from mmaproof.verification.search import Budget, search
-from mmaproof.verification.simplify import _complexity, _shortened, _simpler, _with_few_products, simplest, simplify
+from mmaproof.verification.search import (
+    Budget,
+    _complexity,
+    _shortened,
+    _simpler,
+    _with_few_products,
+    search,
+    simplest,
+    simplify,
+)
 
 VOLTA = find_design("volta/f32.f16.f16.f32")
 FINER = find_design("volta/f32.f16.f16.f32@fraction_bits=24")
@@ -67,7 +75,7 @@ def test_of_long_witnesses_few_are_simplified(monkeypatch, k, looked_at):
     assert len(found) == 8
     seen = []
     monkeypatch.setattr(
-        "mmaproof.verification.simplify._each", lambda _, chosen, *__: seen.append(list(chosen)) or list(chosen)
+        "mmaproof.verification.search._each", lambda _, chosen, *__: seen.append(list(chosen)) or list(chosen)
     )
     assert simplest(question, found) in seen[0]
     assert seen[0] == list(found[:looked_at])

@@ -6,7 +6,7 @@ from support.bundles import LIMITS
 from mmaproof.designs.catalogue import find_design
 from mmaproof.properties.library.carry import SumFits
 from mmaproof.properties.library.special_case import NothingBesideC
-from mmaproof.properties.run_question import Scope
+from mmaproof.properties.question import Scope
 from mmaproof.smt.semantics.datapath import sum_widths
 from mmaproof.smt.solving.limits import worked
 from mmaproof.smt.solving.solving import Solving

@@ -15,8 +15,7 @@ from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.library import find_property
 from mmaproof.properties.preconditions import parse_precondition
 from mmaproof.properties.property import Joined, QuestionVerdict, Recalled
-from mmaproof.properties.question import Question
-from mmaproof.properties.run_question import Scope
+from mmaproof.properties.question import Question, Scope
 from mmaproof.smt.proving.exhaustion import exhaustion
 from mmaproof.smt.proving.kernel import Theorem, is_theorem
 from mmaproof.smt.solving.solving import Solving

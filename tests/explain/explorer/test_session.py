@@ -9,7 +9,7 @@ from support.pictures import CATALOGUE, EQUATION_10, TURING, VOLTA
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.explain import explain
 from mmaproof.explain.explorer import session
-from mmaproof.explain.html import picture_html
+from mmaproof.explain.figure import picture_html
 from mmaproof.smt.trace import evaluate
 
 TYPED = {"a": "-2^13 -.5 -1/4 -0.125", "b": "2^10, 1, 0x3c00, 1", "c": "8388608", "width": 100}

@@ -1,8 +1,8 @@
 """The page about what silicon decides has each parameter of each row once, under what it rests on."""
 
 from mmaproof.designs.catalogue import find_design, load_catalogue
-from mmaproof.designs.levels import Level, levels_of
-from mmaproof.explain.pages.decided import COLUMNS, pages, parameters, rows_of_the_catalogue
+from mmaproof.designs.open_points import Level, levels_of
+from mmaproof.explain.pages.units import COLUMNS, decided_pages, parameters, rows_of_the_catalogue
 
 
 def test_every_row_of_the_catalogue_is_there_once():
@@ -30,7 +30,7 @@ def test_a_recorded_unit_is_decided_by_silicon_and_another_is_not():
 
 
 def test_the_page_counts_them():
-    (page,) = pages()
+    (page,) = decided_pages()
     volta = rows_of_the_catalogue()["volta"]
     counted = [sum(len(parameters(x, heading)) for x in volta) for heading in COLUMNS]
     assert f"| [volta](#volta) | 2 | 2 | {' | '.join(map(str, counted))} |" in page.markdown()

@@ -9,7 +9,7 @@ from mmaproof.cli import output
 from mmaproof.designs.formats import FORMATS
 from mmaproof.designs.parameters import DEFINITIONS
 from mmaproof.designs.readings import ZeroC
-from mmaproof.explain.pages import commands, definitions, python
+from mmaproof.explain.pages import commands, definitions
 from mmaproof.explain.pages.markdown import Page, escaped, fenced, slug, table
 from mmaproof.gemm.programs import KEYS
 from mmaproof.gemm.programs.algorithms import ALGORITHMS
@@ -19,7 +19,7 @@ from mmaproof.properties.library import PROPERTIES
 
 @cache
 def pages():
-    return {x.path: x for module in (commands, definitions, python) for x in module.pages()}
+    return {x.path: x for module in (commands, definitions, definitions) for x in module.pages()}
 
 
 @pytest.mark.few(2)

@@ -9,10 +9,9 @@ import pytest
 
 from mmaproof.designs.arithmetic import Arithmetic
 from mmaproof.designs.catalogue import find_design, load_catalogue
-from mmaproof.explain.pages import facts as module
-from mmaproof.explain.pages.facts import Facts, checksum, load_examples, load_facts, missing, pairs, units
+from mmaproof.explain.pages import units as module
 from mmaproof.explain.pages.markdown import Page
-from mmaproof.explain.pages.units import collected
+from mmaproof.explain.pages.units import Facts, checksum, collected, load_examples, load_facts, missing, pairs, units
 from mmaproof.properties.library import PROPERTIES
 
 FILE = Path(module.__file__).parent / "data" / "units.json"

@@ -18,8 +18,7 @@ from mmaproof.gemm.programs.algorithms import find_algorithm
 from mmaproof.gemm.programs.arithmetic import Arithmetic
 from mmaproof.gemm.questions.finite_operands import NoOverflow
 from mmaproof.gemm.questions.split import Window
-from mmaproof.gemm.tolerances.check import check_algorithm
-from mmaproof.gemm.tolerances.overflow import LONGEST, check_overflow
+from mmaproof.gemm.tolerances.check import LONGEST, check_algorithm, check_overflow
 from mmaproof.properties.preconditions import Exponents
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.smt.trace import evaluate

@@ -12,8 +12,15 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.errors import InputError
 from mmaproof.gemm.answers.dropped import check_dropped
-from mmaproof.gemm.answers.samples import every_precision, exponents_of, significant_bits
-from mmaproof.gemm.answers.split import EXACT, NONE, check_split, relative_bound
+from mmaproof.gemm.answers.split import (
+    EXACT,
+    NONE,
+    check_split,
+    every_precision,
+    exponents_of,
+    relative_bound,
+    significant_bits,
+)
 from mmaproof.gemm.programs.algorithms import find_algorithm
 from mmaproof.gemm.questions.split import Part, PartIsBounded, SplitIsExact, Splitting, Window
 from mmaproof.properties.preconditions import Exponents, Finite

@@ -3,9 +3,8 @@
 import pytest
 
 from mmaproof.designs.errors import DesignError
-from mmaproof.gemm.answers import plan_questions
-from mmaproof.gemm.answers.compare import PlanComparison, compare_plans
-from mmaproof.gemm.answers.plan_questions import PlanCheck, check_plans
+from mmaproof.gemm.answers import compare
+from mmaproof.gemm.answers.compare import PlanCheck, PlanComparison, check_plans, compare_plans
 from mmaproof.gemm.programs import read_plan
 from mmaproof.gemm.programs.evaluate import trace
 from mmaproof.gemm.programs.normal_form import shortest_k, telling_k
@@ -128,7 +127,7 @@ def test_orders_of_many_parts_are_not_proved_by_some_of_them(monkeypatch: pytest
     def equal(*_: object, **__: object) -> tuple[Status, tuple[PlanComparison, ...]]:
         return Status.PROVED, (compared(V, V),)
 
-    monkeypatch.setattr(plan_questions, "_all_equal", equal)
+    monkeypatch.setattr(compare, "_all_equal", equal)
     assert asked("order", f"{V} | split-k=5:any").status is Status.UNKNOWN
     assert asked("order", f"{V} | split-k=4:any").status is Status.PROVED
 

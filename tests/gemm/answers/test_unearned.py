@@ -7,13 +7,13 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.gemm.answers import dropped, exact_operands, slices, split, verdict
 from mmaproof.gemm.answers.exact_operands import ComesDownTo
-from mmaproof.gemm.answers.samples import Precisions
+from mmaproof.gemm.answers.split import Precisions
 from mmaproof.gemm.answers.verdict import Asked
 from mmaproof.gemm.programs import Plan
 from mmaproof.gemm.programs.algorithms import find_algorithm
 from mmaproof.gemm.questions.finite_operands import NoOverflow
 from mmaproof.gemm.questions.split import Part, SplitIsExact, Splitting, Window
-from mmaproof.gemm.tolerances import overflow
+from mmaproof.gemm.tolerances import check
 from mmaproof.properties.preconditions import parse_precondition
 from mmaproof.properties.property import QuestionVerdict
 from mmaproof.smt.solving.limits import Limits
@@ -73,7 +73,7 @@ def test_a_bound_that_is_not_proved_is_none(status):
     assert Precisions().prove(asked, lambda windows: SplitIsExact(SPLITTING, windows))[0] == []
     assert split.relative_bound(SPLITTING, WINDOW, asked)[0] is None
     assert dropped._part_bound(SPLITTING, Part(1, False), WINDOW, asked)[0] is None
-    assert overflow._word_bounds(SPLITTING, NARROW, asked) is None
+    assert check._word_bounds(SPLITTING, NARROW, asked) is None
 
 
 def test_a_bound_that_is_proved_is_one():
@@ -81,7 +81,7 @@ def test_a_bound_that_is_proved_is_one():
     assert Precisions().prove(asked, lambda windows: SplitIsExact(SPLITTING, windows))[0]
     assert split.relative_bound(SPLITTING, WINDOW, asked)[0] is not None
     assert dropped._part_bound(SPLITTING, Part(1, False), WINDOW, asked)[0] is not None
-    assert overflow._word_bounds(SPLITTING, NARROW, asked) is not None
+    assert check._word_bounds(SPLITTING, NARROW, asked) is not None
 
 
 @pytest.mark.parametrize("status", NOTHING_KNOWN)
@@ -137,9 +137,9 @@ def test_a_composition_that_is_refuted_is_an_internal_error(answered, composed):
     ],
 )
 def test_whether_something_overflows_is_what_is_answered(monkeypatch, answered, status, conclusion):
-    monkeypatch.setattr(overflow, "_by_bounds", lambda *_: None)
-    answered(overflow, status)
-    found = overflow.check_overflow(PLAN, 2, (), Answers(Status.PROVED))
+    monkeypatch.setattr(check, "_by_bounds", lambda *_: None)
+    answered(check, status)
+    found = check.check_overflow(PLAN, 2, (), Answers(Status.PROVED))
     assert (found.status, found.conclusion) == (status, conclusion)
 
 

@@ -9,7 +9,7 @@ import pytest
 from support.defendants import judged, plans_of
 
 from mmaproof.designs.formats import FORMATS
-from mmaproof.hardware_replay.matrix_target import Product
+from mmaproof.hardware_replay.matrix_targets import Product
 
 FP32 = FORMATS["fp32"]
 

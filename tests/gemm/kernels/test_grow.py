@@ -19,12 +19,10 @@ from support.matrix_functions import (
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.gemm.kernels.asked import Asked, DiffersEachTime
-from mmaproof.gemm.kernels.grow import grow
 from mmaproof.gemm.kernels.masks import Magnitudes, Masks, NotMasked
-from mmaproof.gemm.kernels.schedule_tree import instruction_trees, tree_of_call
-from mmaproof.gemm.kernels.tree import Tree, add, text_of
+from mmaproof.gemm.kernels.tree import Tree, add, grow, instruction_trees, text_of, tree_of_call
 from mmaproof.hardware_replay.emulation import matmul
-from mmaproof.hardware_replay.matrix_target import Product
+from mmaproof.hardware_replay.matrix_targets import Product
 
 
 def tree_of(function: Function, of: Product, seed: int = 0) -> Tree:

@@ -6,16 +6,15 @@ import numpy as np
 import pytest
 from support.matrix_functions import Function, Matrix, ascending, black_box, descending, in_parts, product, terms
 
-from mmaproof.designs.arrays import array_of, patterns_of
-from mmaproof.gemm.kernels.asked import Asked
+from mmaproof.designs.operands import array_of, patterns_of
+from mmaproof.gemm.kernels.asked import KINDS, Asked, draw_product
 from mmaproof.gemm.kernels.fit import Answer, is_flushed
 from mmaproof.gemm.kernels.identify import DOUBTED, KernelSearch, search_recorded
-from mmaproof.gemm.kernels.operands import KINDS, draw_product
 from mmaproof.gemm.kernels.outcome import Outcome
-from mmaproof.gemm.kernels.schedule_tree import are_same
+from mmaproof.gemm.kernels.tree import are_same
 from mmaproof.gemm.programs import Plan, read_plan
 from mmaproof.gemm.programs.evaluate import multiply_plan
-from mmaproof.hardware_replay.matrix_target import Product
+from mmaproof.hardware_replay.matrix_targets import Product
 
 FMA = "cpu/vfmadd231ps.m1n1k1.f32.f32.f32.f32"
 VOLTA = "volta/mma.m8n8k4.f32.f16.f16.f32"

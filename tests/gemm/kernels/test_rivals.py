@@ -6,19 +6,18 @@ import numpy as np
 import pytest
 from support.matrix_functions import black_box
 
-from mmaproof.designs.arrays import array_of, patterns_of
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
+from mmaproof.designs.operands import array_of, patterns_of
 from mmaproof.gemm.kernels import identify
 from mmaproof.gemm.kernels.asked import Asked
 from mmaproof.gemm.kernels.identify import WITNESS, KernelSearch
-from mmaproof.gemm.kernels.outcome import Finding
-from mmaproof.gemm.kernels.rivals import Verdict, everywhere, rival
-from mmaproof.gemm.kernels.schedule_tree import are_same
+from mmaproof.gemm.kernels.outcome import Finding, Verdict, everywhere, rival
+from mmaproof.gemm.kernels.tree import are_same
 from mmaproof.gemm.programs import read_plan
 from mmaproof.gemm.programs.evaluate import multiply_plan
 from mmaproof.gemm.questions.plan_equivalence import never_minus_zero
-from mmaproof.hardware_replay.matrix_target import Product
+from mmaproof.hardware_replay.matrix_targets import Product
 from mmaproof.smt.trace import evaluate
 
 VOLTA = "volta/mma.m8n8k4.f32.f16.f16.f32"

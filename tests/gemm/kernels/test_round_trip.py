@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 from support.matrix_functions import Matrix, black_box
 
-from mmaproof.designs.arrays import array_of, patterns_of
 from mmaproof.designs.errors import DesignError
+from mmaproof.designs.operands import array_of, patterns_of
 from mmaproof.gemm.kernels.asked import Asked
 from mmaproof.gemm.kernels.identify import KernelSearch
-from mmaproof.gemm.kernels.rivals import Verdict, rival
-from mmaproof.gemm.kernels.schedule_tree import are_same
+from mmaproof.gemm.kernels.outcome import Verdict, rival
+from mmaproof.gemm.kernels.tree import are_same
 from mmaproof.gemm.programs import Plan, read_plan
 from mmaproof.gemm.programs.evaluate import multiply_plan
-from mmaproof.hardware_replay.matrix_target import Product
+from mmaproof.hardware_replay.matrix_targets import Product
 
 K = 128
 UNITS = (

@@ -3,7 +3,7 @@
 import pytest
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.gemm.kernels.decompose import Plus, decompose, levels_of
+from mmaproof.gemm.kernels.fit import Plus, decompose, levels_of
 from mmaproof.gemm.kernels.tree import Sum, Tree, add, chain, leaves, renumbered, size, text_of
 
 

@@ -10,8 +10,15 @@ from support.fp32_operands import FINITE, numbers, random_operands
 
 from mmaproof.designs.formats import FORMATS
 from mmaproof.gemm.programs.algorithm import OPERANDS
+from mmaproof.gemm.programs.arithmetic import (
+    Number,
+    Span,
+    dot_product_span,
+    exact_dot_product,
+    exact_product,
+    exact_value,
+)
 from mmaproof.gemm.programs.evaluate import as_number
-from mmaproof.gemm.programs.numbers import Number, Span, dot_product_span, exact_dot_product, exact_product, exact_value
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 
 INTEGERS = IntegerAlgebra()

@@ -12,8 +12,7 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.gemm.programs import Plan
 from mmaproof.gemm.programs.algorithm import OPERANDS
 from mmaproof.gemm.programs.algorithms import ALGORITHMS, find_algorithm
-from mmaproof.gemm.programs.arithmetic import Arithmetic
-from mmaproof.gemm.programs.numbers import Number, Span
+from mmaproof.gemm.programs.arithmetic import Arithmetic, Number, Span
 from mmaproof.gemm.programs.program import Elements, run
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 

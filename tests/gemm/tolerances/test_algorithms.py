@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mmaproof.designs.arrays import values_of
+from mmaproof.designs.operands import values_of
 from mmaproof.gemm.programs import read_plan
 from mmaproof.gemm.tolerances import tolerance
 from mmaproof.gemm.tolerances.errors import Sizes, bound_of_sizes

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from mmaproof.designs.arrays import array_of, as_numpy, patterns_of
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError, InputError, OperandError
+from mmaproof.designs.operands import array_of, as_numpy, patterns_of
 from mmaproof.gemm.programs import read_plan
 from mmaproof.gemm.programs.evaluate import multiply_plan
 from mmaproof.gemm.tolerances import assertion

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from support.adversarial import constant, exact_sums, losing
 
-from mmaproof.designs.arrays import values_of
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.design import Design
-from mmaproof.designs.operands import OperandBatch
+from mmaproof.designs.operands import OperandBatch, values_of
 from mmaproof.gemm.programs import Plan
 from mmaproof.gemm.tolerances import bound as bounds
 from mmaproof.gemm.tolerances.given import Given, Side

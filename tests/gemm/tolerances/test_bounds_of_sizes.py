@@ -14,16 +14,13 @@ from mmaproof.designs.formats import FORMATS
 from mmaproof.gemm.answers.matrices import find_distribution
 from mmaproof.gemm.programs import Plan
 from mmaproof.gemm.programs.algorithms import find_algorithm
-from mmaproof.gemm.programs.arithmetic import Arithmetic
+from mmaproof.gemm.programs.arithmetic import Arithmetic, exact_value
 from mmaproof.gemm.programs.evaluate import as_number, multiply, multiply_plan
 from mmaproof.gemm.programs.named import find_gemm
-from mmaproof.gemm.programs.numbers import exact_value
 from mmaproof.gemm.programs.schedule import Call, Schedule, Slices, Weigh, Words, Zero
 from mmaproof.gemm.tolerances.errors import ErrorTask, Reference, Scaled, Sizes, bound_of_sizes
-from mmaproof.gemm.tolerances.given import Given
-from mmaproof.gemm.tolerances.magnitudes import rounded_up
-from mmaproof.gemm.tolerances.proof import LossProof
-from mmaproof.gemm.tolerances.walk import Walk
+from mmaproof.gemm.tolerances.given import Given, rounded_up
+from mmaproof.gemm.tolerances.walk import LossProof, Walk
 from mmaproof.gemm.tolerances.words import (
     bounded,
     cut_side,

@@ -8,11 +8,10 @@ import pytest
 from reference.chain_bound import Multiplied, chain_bound
 from support.climbing import Range, bounds, measured, random_rows
 
-from mmaproof.designs.arrays import values_of
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
-from mmaproof.designs.operands import OperandBatch
+from mmaproof.designs.operands import OperandBatch, values_of
 from mmaproof.gemm.programs import Plan
 from mmaproof.gemm.tolerances.tolerance import Tolerance
 from mmaproof.properties.step_loss import loss_of

@@ -10,10 +10,9 @@ from reference.formats import decode
 from reference.p3109 import Parameters, project
 from reference.p3109 import decode as decode_p3109
 
-from mmaproof.designs.arrays import values_of
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import find_format
-from mmaproof.designs.operands import pattern_dtype
+from mmaproof.designs.operands import pattern_dtype, values_of
 from mmaproof.gemm.programs import read_plan
 from mmaproof.gemm.tolerances import conformance
 from mmaproof.gemm.tolerances.conformance import (
@@ -29,7 +28,7 @@ from mmaproof.gemm.tolerances.conformance import (
     stablehlo,
     tosa,
 )
-from mmaproof.hardware_replay.matrix_target import Product
+from mmaproof.hardware_replay.matrix_targets import Product
 
 FP32 = find_format("fp32")
 

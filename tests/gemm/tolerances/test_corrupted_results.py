@@ -10,14 +10,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from mmaproof.designs.arrays import array_of, patterns_of, values_of
 from mmaproof.designs.errors import OperandError
+from mmaproof.designs.operands import array_of, patterns_of, values_of
 from mmaproof.gemm.programs.evaluate import multiply_plan
 from mmaproof.gemm.programs.named import find_plan
 from mmaproof.gemm.tolerances import assertion, diagnosis
 from mmaproof.gemm.tolerances.assertion import assert_gemm
-from mmaproof.gemm.tolerances.tolerance import tolerance
-from mmaproof.gemm.tolerances.within import errors_of, is_within, within
+from mmaproof.gemm.tolerances.tolerance import errors_of, is_within, tolerance, within
 from mmaproof.smt.evaluate import equal_patterns
 from mmaproof.verification.distributions import from_float64
 

@@ -12,10 +12,9 @@ from support.bounds import ELEMENT, KINDS, SHORTER, TARGET, checker_of_small_for
 from support.bundles import LIMITS, checked
 
 import mmaproof
-from mmaproof.designs.arrays import values_of
 from mmaproof.designs.design import Design
 from mmaproof.designs.files import write_folder
-from mmaproof.designs.operands import Patterns
+from mmaproof.designs.operands import Patterns, values_of
 from mmaproof.gemm.programs.schedule import Add, Call, Convert, Operand, Schedule, Zero
 from mmaproof.gemm.tolerances.bundle import files_of_derivation
 from mmaproof.gemm.tolerances.derivation import Derivation, Maximum, NotDerivedError, derive

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from mmaproof.designs.arrays import array_of
 from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.operands import array_of
 from mmaproof.gemm.tolerances import diagnosis
 from mmaproof.gemm.tolerances.assertion import assert_gemm
 from mmaproof.hardware_replay.emulation import matmul

@@ -13,7 +13,7 @@ from mmaproof.gemm.answers.matrices import DISTRIBUTIONS, find_distribution
 from mmaproof.gemm.programs.evaluate import trace
 from mmaproof.gemm.programs.named import find_gemm
 from mmaproof.gemm.tolerances.errors import ErrorTask, Point, Reference, measure
-from mmaproof.gemm.tolerances.proof import LossProof
+from mmaproof.gemm.tolerances.walk import LossProof
 from mmaproof.gemm.tolerances.words import NoBoundError
 
 VOLTA, FP8 = find_design("volta/mma.m8n8k4.f32.f16.f16.f32"), find_design("hopper/wgmma.m64n8k32.f32.e4m3.e4m3")

@@ -8,13 +8,16 @@ from support.matrix_functions import black_box
 jax = pytest.importorskip("jax", reason=JAX)
 
 from mmaproof import assert_gemm, matmul, tolerance  # noqa: E402
-from mmaproof.designs.arrays import array_dtype, as_numpy  # noqa: E402
 from mmaproof.designs.catalogue import find_design  # noqa: E402
 from mmaproof.designs.errors import OperandError  # noqa: E402
+from mmaproof.designs.operands import array_dtype, as_numpy  # noqa: E402
 from mmaproof.gemm.kernels.asked import Asked  # noqa: E402
 from mmaproof.gemm.kernels.identify import KernelSearch  # noqa: E402
-from mmaproof.hardware_replay.matrix_target import Product  # noqa: E402
-from mmaproof.hardware_replay.matrix_targets import FunctionTarget, find_matrix_target  # noqa: E402
+from mmaproof.hardware_replay.matrix_targets import (  # noqa: E402
+    FunctionTarget,
+    Product,
+    find_matrix_target,
+)
 
 UNITS = (
     "hopper/wgmma.f32.e4m3.e4m3",

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 from support.fp32_operands import FINITE, random_operands
 
-from mmaproof.designs.arrays import values_of
 from mmaproof.designs.errors import DesignError, InputError
+from mmaproof.designs.operands import values_of
 from mmaproof.gemm.answers.compare import compare_errors
 from mmaproof.gemm.programs import read_plan
 from mmaproof.gemm.programs.evaluate import trace
 from mmaproof.gemm.programs.named import find_gemm
 from mmaproof.gemm.questions.finite_operands import LargerError
 from mmaproof.gemm.tolerances.errors import measure_errors
-from mmaproof.gemm.tolerances.proof import LossProof
 from mmaproof.gemm.tolerances.tolerance import Tolerance
+from mmaproof.gemm.tolerances.walk import LossProof
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 
 TF32, FP16 = "ampere/mma.m16n8k8.f32.tf32.tf32.f32", "volta/f32.f16.f16.f32"

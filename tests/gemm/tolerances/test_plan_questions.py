@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mmaproof.designs.arrays import values_of
 from mmaproof.designs.errors import DesignError, InputError
+from mmaproof.designs.operands import values_of
 from mmaproof.gemm.programs import read_plan
 from mmaproof.gemm.programs.evaluate import multiply_plan
 from mmaproof.gemm.tolerances.check import check_algorithm
 from mmaproof.gemm.tolerances.errors import bound_of_results, measure_errors, tighter
-from mmaproof.gemm.tolerances.proof import LossProof
 from mmaproof.gemm.tolerances.tolerance import Tolerance
+from mmaproof.gemm.tolerances.walk import LossProof
 from mmaproof.properties.preconditions import parse_precondition
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving

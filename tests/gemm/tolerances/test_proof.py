@@ -9,8 +9,8 @@ from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.formats import FORMATS
 from mmaproof.designs.steps import Guarantee
 from mmaproof.gemm.programs import read_plan
-from mmaproof.gemm.tolerances import proof
-from mmaproof.gemm.tolerances.proof import prove_loss, prove_operation
+from mmaproof.gemm.tolerances import walk
+from mmaproof.gemm.tolerances.walk import prove_loss, prove_operation
 from mmaproof.properties import step_loss
 from mmaproof.properties.step_loss import (
     FarCutError,
@@ -21,9 +21,9 @@ from mmaproof.properties.step_loss import (
     rounding_unit,
     why_no_loss,
 )
-from mmaproof.smt.proving import conversions
+from mmaproof.smt.proving import cuts
 from mmaproof.smt.proving.cuts import TermShape
-from mmaproof.smt.proving.decide import decide
+from mmaproof.smt.proving.lemma import decide
 from mmaproof.smt.semantics.align import Cut, loses_bits
 from mmaproof.smt.semantics.convert import convert
 from mmaproof.smt.solving.limits import Limits
@@ -81,7 +81,7 @@ def test_an_unproved_lemma_is_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
         lemmas[-1].nearest = True
         return lemmas
 
-    monkeypatch.setattr(proof, "lemmas_of_loss", claimed)
+    monkeypatch.setattr(walk, "lemmas_of_loss", claimed)
     found = prove_loss.__wrapped__(design)
     assert not found.proved
     assert not found.undecided
@@ -141,7 +141,7 @@ def test_flushing_is_part_of_what_a_conversion_loses(monkeypatch: pytest.MonkeyP
     def flushing(algebra, rules, *given):
         return convert(algebra, replace(rules, flushes=True), *given)
 
-    monkeypatch.setattr(conversions, "convert", flushing)
+    monkeypatch.setattr(cuts, "convert", flushing)
     assert status(unaware) is Status.REFUTED
 
 
@@ -232,8 +232,8 @@ def test_only_a_rounding_to_nearest_loses_half_an_ulp_at_most(rounding: Rounding
 
 
 def test_what_is_not_proved_ends_the_proof_of_a_schedule(monkeypatch):
-    monkeypatch.setattr(proof, "prove_loss", lambda *_: proof.LossProof(False, "no time", undecided=True))
-    monkeypatch.setattr(proof, "prove_operation", lambda *_: pytest.fail("it is asked"))
-    found = proof.prove_schedule(read_plan("volta/f32.f16.f16.f32 | split-k=2").schedule(8))
+    monkeypatch.setattr(walk, "prove_loss", lambda *_: walk.LossProof(False, "no time", undecided=True))
+    monkeypatch.setattr(walk, "prove_operation", lambda *_: pytest.fail("it is asked"))
+    found = walk.prove_schedule(read_plan("volta/f32.f16.f16.f32 | split-k=2").schedule(8))
     assert (found.proved, found.undecided) == (False, True)
     assert found.reason == "of volta/mma.m8n8k4.f32.f16.f16.f32: no time"

@@ -4,12 +4,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from mmaproof.designs.arrays import values_of
 from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.formats import FORMATS
-from mmaproof.designs.operands import pattern_dtype
-from mmaproof.gemm.programs.arithmetic import Arithmetic
-from mmaproof.gemm.programs.numbers import Number, Span
+from mmaproof.designs.operands import pattern_dtype, values_of
+from mmaproof.gemm.programs.arithmetic import Arithmetic, Number, Span
 from mmaproof.gemm.tolerances import walk
 from mmaproof.gemm.tolerances.tolerance import tolerance
 from mmaproof.gemm.tolerances.walk import Enclosed, _rounded

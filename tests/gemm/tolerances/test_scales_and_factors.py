@@ -3,16 +3,13 @@
 import numpy as np
 import pytest
 
-from mmaproof.designs.arrays import array_of, values_of
 from mmaproof.designs.errors import InputError, OperandError
-from mmaproof.designs.operands import pattern_dtype
+from mmaproof.designs.operands import array_of, pattern_dtype, values_of
 from mmaproof.gemm.programs import read_plan
 from mmaproof.gemm.tolerances import walk
-from mmaproof.gemm.tolerances.assertion import assert_gemm
-from mmaproof.gemm.tolerances.proof import LossProof
-from mmaproof.gemm.tolerances.sharpness import sharpness
+from mmaproof.gemm.tolerances.assertion import assert_gemm, sharpness
 from mmaproof.gemm.tolerances.tolerance import Tolerance, tolerance
-from mmaproof.gemm.tolerances.walk import Enclosed
+from mmaproof.gemm.tolerances.walk import Enclosed, LossProof
 from mmaproof.hardware_replay.emulation import matmul
 from mmaproof.verification.distributions import from_float64
 

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import mmaproof
-from mmaproof.designs.arrays import array_of, values_of
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError, InputError, OperandError
+from mmaproof.designs.operands import array_of, values_of
 from mmaproof.gemm.programs import Plan, read_plan
 from mmaproof.gemm.programs.evaluate import rows
+from mmaproof.gemm.tolerances.assertion import Caught, sharpness
 from mmaproof.gemm.tolerances.faults import Product, seeded
 from mmaproof.gemm.tolerances.given import Given
-from mmaproof.gemm.tolerances.sharpness import Caught, sharpness
 from mmaproof.gemm.tolerances.statistical import draw_rows, ranks
 from mmaproof.gemm.tolerances.tolerance import NothingProvedError, TwoNumbers, tolerance
 from mmaproof.gemm.tolerances.walk import bound_of_schedule, exact_of_schedule

@@ -10,10 +10,9 @@ from support.small_designs import all_operands, random_pair, use_small_formats
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.steps import PairwiseStep, SequentialStep
 from mmaproof.generators.cover.bins import Bin
-from mmaproof.generators.cover.coverage import choose, cover
-from mmaproof.generators.cover.reach import NeverHit, ask_solver, hits_of
+from mmaproof.generators.cover.coverage import NeverHit, ask_solver, choose, cover, hits_of
 from mmaproof.properties.equivalence import Equivalence
-from mmaproof.properties.run_question import Scope
+from mmaproof.properties.question import Scope
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status

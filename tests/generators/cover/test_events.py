@@ -15,7 +15,7 @@ from mmaproof.designs.element import Operands
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.designs.parameters import complete_settings
 from mmaproof.generators.cover import bins
-from mmaproof.generators.cover.reach import hits_of, unasked
+from mmaproof.generators.cover.coverage import hits_of, unasked
 from mmaproof.smt.semantics.align import Cut
 from mmaproof.smt.trace import trace
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw

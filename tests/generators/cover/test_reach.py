@@ -5,9 +5,8 @@ import pytest
 from support.native import needs_native
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.generators.cover import reach
-from mmaproof.generators.cover.coverage import Covered
-from mmaproof.generators.cover.reach import ask_solver, hits_of
+from mmaproof.generators.cover import coverage
+from mmaproof.generators.cover.coverage import Covered, ask_solver, hits_of
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.verdict import Status, Verdict
 from mmaproof.verification.distributions import draw
@@ -53,8 +52,8 @@ def test_a_proof_about_one_step_is_one_where_every_step_is_such_a_one(monkeypatc
         asked.append(question.k)
         return verdict(status if len(asked) == 1 else Status.UNKNOWN)
 
-    monkeypatch.setattr(reach, "decide", decide)
-    monkeypatch.setattr(reach, "_is_any_step", lambda design: any_step)
+    monkeypatch.setattr(coverage, "decide", decide)
+    monkeypatch.setattr(coverage, "_is_any_step", lambda design: any_step)
     found = ask_solver(design, bin_of_step(design), None, LIMITS)
     at_once = any_step or status is Status.UNKNOWN
     assert asked == ([design.step.L] if at_once else [design.step.L, design.k])
@@ -83,7 +82,7 @@ def test_rows_are_measured_in_parts(monkeypatch):
     design = find_design("turing/mma.m8n8k16.s32.s8.s8.s32")
     batch = draw("edges", design, 130, design.k, np.random.default_rng(0))
     _, whole = hits_of(design, batch)
-    monkeypatch.setattr(reach, "CHUNK_ROWS", 40)
+    monkeypatch.setattr(coverage, "CHUNK_ROWS", 40)
     _, in_parts = hits_of(design, batch)
     assert whole.shape == in_parts.shape
     assert (whole == in_parts).all()

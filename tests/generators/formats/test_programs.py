@@ -10,9 +10,8 @@ import pytest
 
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.errors import InputError
-from mmaproof.generators.formats.programs import CUDA, program
-from mmaproof.generators.sources import read_rows
-from mmaproof.generators.vectors import answers_of, read_vectors
+from mmaproof.generators.formats.selection import CUDA, program
+from mmaproof.generators.vectors import answers_of, read_rows, read_vectors
 from mmaproof.hardware_replay.cuda.device import ARCHITECTURES, kernel_of
 from mmaproof.hardware_replay.cuda.mma_sync import rejected
 from mmaproof.hardware_replay.replay import replay

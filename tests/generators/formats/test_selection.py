@@ -6,8 +6,7 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import InputError
 from mmaproof.generators.formats.selection import select
 from mmaproof.generators.vectors import Vector, write_vectors
-from mmaproof.hardware_replay.provenance import Provenance
-from mmaproof.hardware_replay.recordings import write_recording
+from mmaproof.hardware_replay.recordings import Provenance, write_recording
 from mmaproof.smt.trace import evaluate
 
 VOLTA = find_design("volta/f32.f16.f16.f32")

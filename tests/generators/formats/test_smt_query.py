@@ -4,10 +4,10 @@ import pytest
 import z3
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.generators.formats.files import equivalence_script
+from mmaproof.generators.formats.selection import equivalence_script
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import parse_precondition
-from mmaproof.smt.proving.decide import decide
+from mmaproof.smt.proving.lemma import decide
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status

@@ -8,9 +8,8 @@ import pytest
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.generators.identify import identify as searching
-from mmaproof.generators.identify.behaviour import Behaviour
 from mmaproof.generators.identify.identify import differing, first_differences
-from mmaproof.generators.identify.space import Interface, default_axes, variants
+from mmaproof.generators.identify.space import Behaviour, Interface, default_axes, variants
 from mmaproof.smt.backends import BACKEND_VARIABLE
 from mmaproof.smt.evaluate import evaluate_on_arrays
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw

@@ -12,14 +12,13 @@ from support.deciding import proof_if
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError
-from mmaproof.generators.identify import identify, oracle
-from mmaproof.generators.identify.behaviour import Behaviour
-from mmaproof.generators.identify.evidence import Evidence
+from mmaproof.generators.identify import evidence as oracle
+from mmaproof.generators.identify import identify
+from mmaproof.generators.identify.evidence import Evidence, Oracle
 from mmaproof.generators.identify.fit import Fit
 from mmaproof.generators.identify.identification import identify as identify_target
 from mmaproof.generators.identify.identify import MOST_BATCHES, Identifier
-from mmaproof.generators.identify.oracle import Oracle
-from mmaproof.generators.identify.space import Axes, Interface, default_axes, read_axes, size, variants
+from mmaproof.generators.identify.space import Axes, Behaviour, Interface, default_axes, read_axes, size, variants
 from mmaproof.hardware_replay.target import Ran, Unit
 from mmaproof.hardware_replay.targets import ModelTarget
 from mmaproof.properties.equivalence import Equivalence

@@ -10,10 +10,9 @@ from mmaproof.designs.conversions import RHO, conversions_to
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import FORMATS
 from mmaproof.designs.signature import Signature
-from mmaproof.generators.identify.evidence import Evidence
+from mmaproof.generators.identify.evidence import Evidence, Oracle
 from mmaproof.generators.identify.fit import known_behaviours
 from mmaproof.generators.identify.identify import Identifier, fitting_interfaces
-from mmaproof.generators.identify.oracle import Oracle
 from mmaproof.generators.identify.probes import first_probes
 from mmaproof.generators.identify.space import Interface, default_axes
 from mmaproof.hardware_replay.target import Ran

@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.generators.identify.behaviour import Behaviour
-from mmaproof.generators.identify.evidence import Evidence
+from mmaproof.generators.identify.evidence import Evidence, Oracle
 from mmaproof.generators.identify.fit import Fit
 from mmaproof.generators.identify.identify import Identifier
-from mmaproof.generators.identify.ladders import ladders, lowest_sums, product_exponents
-from mmaproof.generators.identify.oracle import Oracle
-from mmaproof.generators.identify.space import Interface, default_axes, read_axes
+from mmaproof.generators.identify.probes import ladders, lowest_sums, product_exponents
+from mmaproof.generators.identify.space import Behaviour, Interface, default_axes, read_axes
 from mmaproof.hardware_replay.targets import ModelTarget
 from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
 from mmaproof.smt.solving.limits import Until

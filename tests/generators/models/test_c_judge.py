@@ -13,8 +13,7 @@ from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import pattern_dtype
 from mmaproof.gemm.programs import JoinsC
 from mmaproof.gemm.programs.named import find_plan
-from mmaproof.generators.models.c_judge import make_judge
-from mmaproof.generators.models.js_judge import js_judge
+from mmaproof.generators.models.judges import js_judge, make_judge
 from mmaproof.verification.distributions import from_float64
 
 HOPPER = "hopper/wgmma.m64n8k16.f32.f16.f16"

@@ -18,13 +18,11 @@ from support.models import (
 )
 from support.variations import VARIED, random_design
 
-from mmaproof.designs.arrays import array_of, patterns_of
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.errors import DesignError
-from mmaproof.designs.operands import OperandBatch, pattern_dtype
+from mmaproof.designs.operands import OperandBatch, array_of, pattern_dtype, patterns_of
 from mmaproof.generators.models.c_model import c_files, c_library
-from mmaproof.generators.models.model import make_model
-from mmaproof.generators.models.self_test import ROWS, make_self_test
+from mmaproof.generators.models.model import ROWS, make_model, make_self_test
 from mmaproof.hardware_replay.emulation import matmul
 from mmaproof.smt.algebra.nodes import Op
 from mmaproof.smt.evaluate import evaluate_batch

@@ -7,8 +7,7 @@ from support.models import MUTATIONS, compiled, mutated, run_in, write
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.generators.models.cuda_model import cuda_files
-from mmaproof.generators.models.model import make_model
-from mmaproof.generators.models.self_test import make_self_test
+from mmaproof.generators.models.model import make_model, make_self_test
 from mmaproof.smt.algebra.nodes import Op
 
 VOLTA = "volta/mma.m8n8k4.f32.f16.f16.f16"

@@ -5,7 +5,7 @@ import random
 import pytest
 from support.models import MUTATIONS, STRICT, compiled, mutated, need, run_in, sanitized
 
-from mmaproof.generators.models.c_statements import TYPES, C, constant, helpers
+from mmaproof.generators.models.c_model import TYPES, C, constant, helpers
 from mmaproof.generators.models.sv_model import SYSTEM_VERILOG, leading_zeros
 from mmaproof.generators.models.sv_model import constant as sv_constant
 from mmaproof.smt.algebra.nodes import COMPARISONS, LANES, SHIFTS, Graph, Node, Op, compute, mask

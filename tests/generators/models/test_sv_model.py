@@ -5,8 +5,7 @@ from support.models import MUTATIONS, mutated, need, run_in, write
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError
-from mmaproof.generators.models.model import make_model
-from mmaproof.generators.models.self_test import make_self_test
+from mmaproof.generators.models.model import make_model, make_self_test
 from mmaproof.generators.models.sv_model import sv_files
 from mmaproof.smt.algebra.nodes import Op
 from mmaproof.smt.native.lowering import continued

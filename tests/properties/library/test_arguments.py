@@ -7,8 +7,7 @@ from support.waiting import LONG
 from mmaproof.designs.catalogue import find_design
 from mmaproof.properties.library import find_property
 from mmaproof.properties.library.carry import SumFits
-from mmaproof.properties.question import Question
-from mmaproof.properties.run_question import Scope
+from mmaproof.properties.question import Question, Scope
 from mmaproof.smt.proving.kernel import is_theorem
 from mmaproof.smt.semantics.datapath import sum_widths
 from mmaproof.smt.solving.limits import worked

@@ -16,8 +16,8 @@ from mmaproof.properties.library import find_property
 from mmaproof.properties.library.error_bound import WithinBound
 from mmaproof.properties.library.exactness import WithinSpread
 from mmaproof.properties.property import has_single_sum
-from mmaproof.properties.run_question import Scope
-from mmaproof.smt.semantics.unpack import unpack
+from mmaproof.properties.question import Scope
+from mmaproof.smt.semantics.patterns import unpack
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.trace import evaluate, trace
 from mmaproof.verification.check import check

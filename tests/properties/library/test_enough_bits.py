@@ -10,8 +10,8 @@ from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.library import find_property
 from mmaproof.properties.library.enough_bits import ENOUGH_TERMS, SameWithBits, expected_bits, lemmas_of_bits
 from mmaproof.properties.preconditions import Exponents, Normal, ZeroAccumulator
-from mmaproof.properties.run_question import Scope
-from mmaproof.smt.proving.decide import decide
+from mmaproof.properties.question import Scope
+from mmaproof.smt.proving.lemma import decide
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status

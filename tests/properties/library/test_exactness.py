@@ -5,7 +5,7 @@ import pytest
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.properties.library.exactness import WithinSpread
-from mmaproof.properties.run_question import Scope
+from mmaproof.properties.question import Scope
 from mmaproof.verification.check import check
 
 

@@ -10,8 +10,8 @@ from support.small_steps import random_step
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.readings import Alignment, FarC, Grouping, Join, SmallC, Summation
 from mmaproof.properties.library import find_property
-from mmaproof.properties.run_question import Scope
-from mmaproof.smt.proving.decide import decide
+from mmaproof.properties.question import Scope
+from mmaproof.smt.proving.lemma import decide
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.verdict import Status
 

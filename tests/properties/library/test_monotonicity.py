@@ -13,14 +13,14 @@ from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import FORMATS
 from mmaproof.designs.readings import Alignment
 from mmaproof.properties.library import find_property
-from mmaproof.properties.run_question import Scope
+from mmaproof.properties.question import Scope
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import ite
-from mmaproof.smt.proving import cuts, dropped_c, monotone, monotone_in_a
+from mmaproof.smt.proving import cuts, monotone, monotone_in_a
 from mmaproof.smt.proving.cuts import CutError, CutLemma, TermShape
 from mmaproof.smt.proving.rising_terms import beside_zeros, last_sum
 from mmaproof.smt.semantics.align import align
-from mmaproof.smt.semantics.labels import Addend
+from mmaproof.smt.semantics.datapath import Addend
 from mmaproof.smt.semantics.patterns import is_largest, last_before_power, order_key, successor
 from mmaproof.smt.semantics.unit import factors
 from mmaproof.smt.solving.verdict import Status
@@ -187,7 +187,7 @@ def test_a_c_that_comes_back_is_found_out(monkeypatch):
         return replace(c, significand=ite(e_max.extract(0, 0).is_value(0), nothing, c.significand))
 
     lemma = one(monotone_in_a.KeptAgain, monotone_in_a.lemmas_for_a(find_design(RDNA4)))
-    monkeypatch.setattr(dropped_c, "without_small_c", where_even)
+    monkeypatch.setattr(cuts, "without_small_c", where_even)
     assert decide(lemma) is Status.REFUTED
 
 
@@ -205,10 +205,10 @@ def test_a_c_that_is_dropped_out_of_order_is_found_out(monkeypatch):
         return replace(c, significand=algebra.unsigned(0, c.significand.width))
 
     far, small = (monotone.lemmas_for_c(find_design(n)) for n in (CDNA3_FP8, RDNA4))
-    monkeypatch.setattr(dropped_c, "without_far_c", where_even)
-    assert decide(one(dropped_c.KeptInOrder, far)) is Status.REFUTED
-    monkeypatch.setattr(dropped_c, "without_small_c", always)
-    assert decide(one(dropped_c.KeptAtTop, small)) is Status.REFUTED
+    monkeypatch.setattr(cuts, "without_far_c", where_even)
+    assert decide(one(cuts.KeptInOrder, far)) is Status.REFUTED
+    monkeypatch.setattr(cuts, "without_small_c", always)
+    assert decide(one(cuts.KeptAtTop, small)) is Status.REFUTED
 
 
 def test_the_term_of_c_is_the_one_before_it_is_dropped():

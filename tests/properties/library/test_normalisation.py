@@ -6,7 +6,7 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.properties.library import find_property
 from mmaproof.properties.library.normalisation import _Positive, _Shrinking, normalising_twin
-from mmaproof.properties.run_question import Scope
+from mmaproof.properties.question import Scope
 from mmaproof.smt.trace import evaluate
 from mmaproof.verification.check import check
 

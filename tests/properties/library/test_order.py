@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.properties.library.order import generators
+from mmaproof.properties.library.symmetry import generators
 from mmaproof.smt.trace import evaluate
 from mmaproof.verification.check import check
 

@@ -7,7 +7,7 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.properties.library import find_property
 from mmaproof.properties.library.against_exact import Asked
-from mmaproof.properties.run_question import Scope
+from mmaproof.properties.question import Scope
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.smt.trace import evaluate

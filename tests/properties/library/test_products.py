@@ -7,7 +7,7 @@ from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
 from mmaproof.properties.library import find_property
 from mmaproof.properties.library.against_exact import AgainstExact, rounded_once
-from mmaproof.properties.run_question import Scope
+from mmaproof.properties.question import Scope
 from mmaproof.smt.trace import evaluate
 from mmaproof.verification.check import check
 

@@ -10,7 +10,7 @@ from support.deciding import proof_if
 from mmaproof.designs.catalogue import find_design
 from mmaproof.properties.library import PROPERTIES
 from mmaproof.properties.property import QuestionVerdict, SimpleProperty
-from mmaproof.properties.run_question import Scope
+from mmaproof.properties.question import Scope
 from mmaproof.smt.semantics.datapath import sum_widths
 from mmaproof.smt.solving.verdict import Status
 

@@ -6,8 +6,8 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
 from mmaproof.properties.library import find_property
-from mmaproof.properties.library.single_product import smallest_product
-from mmaproof.properties.run_question import Scope
+from mmaproof.properties.library.special_case import smallest_product
+from mmaproof.properties.question import Scope
 from mmaproof.smt.trace import evaluate
 from mmaproof.verification.check import check
 

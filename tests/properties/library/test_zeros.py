@@ -8,7 +8,7 @@ from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.library import find_property, zeros
-from mmaproof.properties.run_question import Scope
+from mmaproof.properties.question import Scope
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.refuting import NotRefutedError

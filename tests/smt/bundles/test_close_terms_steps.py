@@ -5,11 +5,11 @@ from support.bundles import small_design, written
 from support.small_designs import use_small_formats
 
 from mmaproof.properties.library.exactness import WithinSpread
-from mmaproof.properties.run_question import Scope
+from mmaproof.properties.question import Scope
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.close_terms_steps import CloseTermsSteps
 from mmaproof.smt.bundles.leaves import use_equal_results
-from mmaproof.smt.bundles.refutations import Refutations
+from mmaproof.smt.bundles.writing import Refutations
 from mmaproof.smt.proving.cuts import kind_of
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
 from mmaproof.smt.semantics import dot_product_accumulate

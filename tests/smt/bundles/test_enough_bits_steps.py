@@ -7,8 +7,8 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.library.enough_bits import SameWithBits
 from mmaproof.properties.preconditions import parse_precondition
-from mmaproof.properties.run_question import Scope
-from mmaproof.smt.bundles.refutations import Refutations
+from mmaproof.properties.question import Scope
+from mmaproof.smt.bundles.writing import Refutations
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
 from mmaproof.smt.solving.refuting import Refuter
 from mmaproof.smt.solving.solving import Solving

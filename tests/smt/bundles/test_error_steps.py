@@ -7,10 +7,10 @@ from support.bundles import small_design
 from support.small_designs import use_small_formats
 
 from mmaproof.properties.library.error_bound import WithinBound
-from mmaproof.properties.run_question import Scope
+from mmaproof.properties.question import Scope
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.error_steps import ErrorSteps
-from mmaproof.smt.bundles.refutations import Refutations
+from mmaproof.smt.bundles.writing import Refutations
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
 from mmaproof.smt.semantics import dot_product_accumulate
 from mmaproof.smt.solving.limits import Limits

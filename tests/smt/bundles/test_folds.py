@@ -6,8 +6,8 @@ import pytest
 from pysmt.environment import Environment
 
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.bundles.refutations import Refutations
-from mmaproof.smt.proving.folds import Maxima, Sums
+from mmaproof.smt.bundles.writing import Refutations
+from mmaproof.smt.proving.composer import Maxima, Sums
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.refuting import Refuter

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from pysmt.environment import Environment
 
-from mmaproof.smt.bundles.refutations import Refutations
+from mmaproof.smt.bundles.writing import Refutations
 from mmaproof.smt.proving.columns import Columns
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
-from mmaproof.smt.proving.laws_in_use import LawsInUse
+from mmaproof.smt.proving.laws import LawsInUse
 from mmaproof.smt.proving.linear_steps import LinearSteps
 from mmaproof.smt.proving.net_relations import Relations
 from mmaproof.smt.solving.limits import Limits

@@ -9,10 +9,10 @@ from support.small_designs import use_small_formats
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.properties.library.monotonicity import MonotoneInA, MonotoneInC
-from mmaproof.properties.run_question import Scope
-from mmaproof.smt.bundles.refutations import Refutations
-from mmaproof.smt.proving.decide import decide
+from mmaproof.properties.question import Scope
+from mmaproof.smt.bundles.writing import Refutations
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
+from mmaproof.smt.proving.lemma import decide
 from mmaproof.smt.proving.monotone import LargeStep
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.refuting import Refuter

@@ -4,15 +4,13 @@ import pytest
 from pysmt.environment import Environment
 from support.in_this_process import InAnyEnvironment, unanswered
 
-from mmaproof.smt.bundles.refutations import TRIED, Refutations
-from mmaproof.smt.proving.asked import Lemmas
+from mmaproof.smt.bundles.writing import TRIED, Refutations
 from mmaproof.smt.proving.journal import Proved, Related
 from mmaproof.smt.proving.kernel import Stated
 from mmaproof.smt.proving.kernel import asserted as of_lemma
-from mmaproof.smt.proving.lemma import Formula
-from mmaproof.smt.proving.samples import Samples
+from mmaproof.smt.proving.lemma import Formula, Lemmas
 from mmaproof.smt.proving.staged import StagedTerms
-from mmaproof.smt.proving.staged_lemmas import MAGNITUDE
+from mmaproof.smt.proving.staged_lemmas import MAGNITUDE, Samples
 from mmaproof.smt.solving.limits import Limits, worked
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.refuting import NotRefutedError

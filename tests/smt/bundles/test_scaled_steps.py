@@ -5,7 +5,7 @@ from support.bundles import checked, written
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.properties.library import find_property
-from mmaproof.properties.run_question import Scope
+from mmaproof.properties.question import Scope
 from mmaproof.smt.proving.kernel import is_theorem
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.verdict import BY_KERNEL, Status

@@ -20,7 +20,7 @@ from mmaproof.designs.parameters import complete_settings
 from mmaproof.smt import backends
 from mmaproof.smt.backends import Backend
 from mmaproof.smt.evaluate import evaluate_batch
-from mmaproof.smt.native import cache, checked, compiler, kernels, matrices
+from mmaproof.smt.native import compiler, kernels, matrices
 from mmaproof.verification.distributions import draw
 
 pytestmark = needs_native
@@ -48,7 +48,7 @@ def compiled(monkeypatch):
     """How often something was compiled."""
     calls = []
     right = compiler.compile_object
-    monkeypatch.setattr(checked, "compile_object", lambda *a, **k: (calls.append(1), right(*a, **k))[1])
+    monkeypatch.setattr(compiler, "compile_object", lambda *a, **k: (calls.append(1), right(*a, **k))[1])
     return calls
 
 
@@ -69,7 +69,7 @@ def test_code_is_compiled_once_and_found_by_the_next_process(folder, compiled, m
 
 def forged(content: bytes, head: bytes) -> bytes:
     """A file with another head, and a checksum that fits it."""
-    start = len(cache._MAGIC)
+    start = len(compiler._MAGIC)
     text = head + b"\n" + content[start + 32 :].partition(b"\n")[2]
     return content[:start] + hashlib.sha256(text).digest() + text
 
@@ -110,7 +110,7 @@ def test_code_of_another_design_in_the_place_of_this_one_is_rebuilt(folder, comp
     assert run()
     (file,) = folder.iterdir()
     file.write_bytes(content)
-    assert cache.find(kernels.key_of(VOLTA, VOLTA.k)) is None
+    assert compiler.find(kernels.key_of(VOLTA, VOLTA.k)) is None
     fresh(monkeypatch)
     assert run()
     assert len(compiled) == 3
@@ -119,13 +119,13 @@ def test_code_of_another_design_in_the_place_of_this_one_is_rebuilt(folder, comp
 def test_whole_code_that_returns_something_else_is_rebuilt(folder, compiled, monkeypatch):
     assert run()
     key = kernels.key_of(VOLTA, VOLTA.k)
-    entry = cache.find(key)
+    entry = compiler.find(key)
     wrong = (*entry.checked[:-1], entry.checked[-1] ^ 1)
-    cache.keep(key, cache.Entry(entry.compiled, entry.sizes, wrong))
+    compiler.keep(key, compiler.Entry(entry.compiled, entry.sizes, wrong))
     fresh(monkeypatch)
     assert run()
     assert len(compiled) == 2
-    assert cache.find(key) == entry
+    assert compiler.find(key) == entry
 
 
 def test_another_cpu_or_other_sources_are_another_key(monkeypatch):
@@ -134,10 +134,10 @@ def test_another_cpu_or_other_sources_are_another_key(monkeypatch):
     assert key != kernels.key_of(VOLTA, 3)
     assert key != kernels.key_of(VOLTA.change(fraction_bits=22), 4)
     with monkeypatch.context() as m:
-        m.setattr(cache, "digest_of_sources", lambda *_: "other")
+        m.setattr(compiler, "digest_of_sources", lambda *_: "other")
         assert key != kernels.key_of(VOLTA, VOLTA.k)
     with monkeypatch.context() as m:
-        m.setattr(cache, "_processor_key", lambda: ("other",))
+        m.setattr(compiler, "_processor_key", lambda: ("other",))
         assert key != kernels.key_of(VOLTA, VOLTA.k)
     assert key == kernels.key_of(VOLTA, VOLTA.k)
 
@@ -168,7 +168,7 @@ def test_every_source_that_decides_what_is_compiled_is_in_the_key():
         "print(*(x for x in sys.modules if x.startswith('mmaproof.') and x != 'mmaproof.smt'))\n"
     )
     loaded = subprocess.run([sys.executable, "-c", script], timeout=LONG, check=True, capture_output=True, text=True)
-    folders = tuple(f"mmaproof.{x.replace('/', '.')}" for x in cache._ROOTS)
+    folders = tuple(f"mmaproof.{x.replace('/', '.')}" for x in compiler._ROOTS)
     assert [x for x in loaded.stdout.split() if not x.startswith(folders)] == []
 
 
@@ -188,7 +188,7 @@ def test_a_full_disk_leaves_nothing_half_written(folder, monkeypatch, caplog):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(cache, "write_atomically", full)
+    monkeypatch.setattr(compiler, "write_atomically", full)
     with caplog.at_level(logging.WARNING, "mmaproof"):
         assert run()
     assert "No space left" in caplog.text
@@ -202,24 +202,24 @@ def test_nothing_is_kept_where_the_variable_is_empty(monkeypatch, compiled):
     fresh(monkeypatch)
     assert run()
     assert len(compiled) == 2
-    assert cache.folder() is None
+    assert compiler.folder() is None
 
 
 def test_old_files_make_room(folder, monkeypatch):
-    monkeypatch.setattr(cache, "MOST_FILES", 4)
+    monkeypatch.setattr(compiler, "MOST_FILES", 4)
     for i in range(9):
-        cache.keep(f"key {i}", cache.Entry(b"", {}, ()))
+        compiler.keep(f"key {i}", compiler.Entry(b"", {}, ()))
         assert len(list(folder.iterdir())) <= 4
-    assert cache.find("key 8") is not None
+    assert compiler.find("key 8") is not None
 
 
 def test_the_oldest_files_go(folder, monkeypatch):
-    monkeypatch.setattr(cache, "MOST_FILES", 4)
+    monkeypatch.setattr(compiler, "MOST_FILES", 4)
     for i in range(4):
-        cache.keep(f"key {i}", cache.Entry(b"", {}, ()))
-        os.utime(cache._file(f"key {i}"), (i, i))
-    cache.keep("key 4", cache.Entry(b"", {}, ()))
-    assert [i for i in range(5) if cache.has(f"key {i}")] == [2, 3, 4]
+        compiler.keep(f"key {i}", compiler.Entry(b"", {}, ()))
+        os.utime(compiler._file(f"key {i}"), (i, i))
+    compiler.keep("key 4", compiler.Entry(b"", {}, ()))
+    assert [i for i in range(5) if compiler.has(f"key {i}")] == [2, 3, 4]
 
 
 def test_a_kernel_of_the_cache_is_for_any_number_of_rows(folder):
@@ -244,7 +244,7 @@ def test_a_file_in_the_place_of_the_folder_and_a_home_that_is_spelled(tmp_path, 
     fresh(monkeypatch)
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setenv("MMAPROOF_CACHE", str(tmp_path / "file"))
-    assert cache.folder() is None
+    assert compiler.folder() is None
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("MMAPROOF_CACHE", "~/code")
-    assert cache.folder() == tmp_path / "code"
+    assert compiler.folder() == tmp_path / "code"

@@ -7,7 +7,7 @@ from pysmt.environment import Environment
 
 from mmaproof.smt.algebra.nodes import COMPARISONS, LANES, SHIFTS, Graph, Op, UndefinedOperationError, run
 from mmaproof.smt.native.terms import GraphTerms
-from mmaproof.smt.proving.samples import Samples
+from mmaproof.smt.proving.staged_lemmas import Samples
 
 ONE_OPERAND = {Op.MAGNITUDE, Op.LEADING_ZEROS}
 OF_TRUTHS = {Op.AND, Op.OR, Op.XOR, Op.EQUAL}

@@ -9,15 +9,15 @@ from support.sampling import distinct_designs, first_of_each_family, others_are_
 from support.variations import VARIED, random_design
 
 from mmaproof import matmul
-from mmaproof.designs.arrays import array_of, patterns_of
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError, InputError
 from mmaproof.designs.formats import FORMATS
+from mmaproof.designs.operands import array_of, patterns_of
 from mmaproof.smt.algebra.code import TooWideError
 from mmaproof.smt.backends import Backend
 from mmaproof.smt.native import matrices, panels
-from mmaproof.smt.native.checked import MiscompiledError
+from mmaproof.smt.native.compiler import MiscompiledError
 from mmaproof.smt.native.lowering import lower
 from mmaproof.smt.native.matrices import Matrices, is_special, multiply_natively
 from mmaproof.verification.distributions import BASIC, draw

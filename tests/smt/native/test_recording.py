@@ -6,7 +6,7 @@ from support.sampling import distinct_designs, first_of_each_family
 from mmaproof.designs.catalogue import find_design
 from mmaproof.smt.algebra.code import CodeAlgebra, TooWideError
 from mmaproof.smt.native.lowering import lower
-from mmaproof.smt.native.recording import DifferentGraphError, RecordingCode, record, structure
+from mmaproof.smt.native.terms import DifferentGraphError, RecordingCode, record, structure
 
 
 @pytest.mark.few(3)
@@ -26,6 +26,6 @@ def test_another_graph_than_the_compiled_one_is_refused(monkeypatch):
         def _add(self, x, y):
             return super()._add(y, x) if x.node.is_constant else CodeAlgebra._subtract(self, x, y, 0)
 
-    monkeypatch.setattr("mmaproof.smt.native.recording.RecordingCode", Another)
+    monkeypatch.setattr("mmaproof.smt.native.terms.RecordingCode", Another)
     with pytest.raises(DifferentGraphError, match="other nodes than the one that is compiled"):
         record(find_design("volta/f32.f16.f16.f32"), 1)

@@ -16,7 +16,7 @@ from mmaproof.designs.operands import OperandBatch, pattern_dtype
 from mmaproof.smt.backends import Backend
 from mmaproof.smt.evaluate import evaluate_batch
 from mmaproof.smt.native import kernels
-from mmaproof.smt.native.checked import MiscompiledError
+from mmaproof.smt.native.compiler import MiscompiledError
 from mmaproof.smt.trace import evaluate
 from mmaproof.verification.distributions import BASIC, DISTRIBUTIONS, draw
 

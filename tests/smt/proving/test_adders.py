@@ -15,7 +15,7 @@ sys.path.insert(0, "checker")
 
 from mmaproof.smt.algebra.terms import TermAlgebra, default_environment
 from mmaproof.smt.proving.adders import adder_lemmas, prove_sums, sums_first
-from mmaproof.smt.solving.gates import TRUE
+from mmaproof.smt.solving.cnf import TRUE
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.refuting import NotRefutedError
@@ -227,7 +227,7 @@ def as_json(proof: SumProof) -> dict[str, object]:
 def test_the_checker_decides_alike(attack):
     import mmaproof_check as checker
 
-    from mmaproof.smt.bundles.scripts import lemma_script
+    from mmaproof.smt.bundles.writing import lemma_script
 
     query = query_of(SMALL, SMALL.netlist())
     proof = prove_sums(query)
@@ -247,7 +247,7 @@ def test_the_checker_decides_alike(attack):
 def test_the_checker_accepts_the_proof_of_a_unit_that_was_mapped(tmp_path):
     import mmaproof_check as checker
 
-    from mmaproof.smt.bundles.scripts import lemma_script
+    from mmaproof.smt.bundles.writing import lemma_script
 
     pytest.importorskip("pyosys")
     unit = Datapath("booth4", "dadda", "kogge-stone", 4, count=2, result=12, with_c=True)

@@ -7,13 +7,11 @@ import pytest
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.smt.algebra.integers import IntegerAlgebra
-from mmaproof.smt.proving import monotone, monotone_in_a, sequential
-from mmaproof.smt.proving.cuts import TermShape
-from mmaproof.smt.proving.dropped_c import KeptAtTop, KeptInOrder
+from mmaproof.smt.proving import monotone, monotone_in_a, two_terms
+from mmaproof.smt.proving.cuts import KeptAtTop, KeptInOrder, TermShape
 from mmaproof.smt.proving.monotone_in_a import KeptAgain
 from mmaproof.smt.proving.rising_terms import ChangedC, last_sum
-from mmaproof.smt.proving.sequential import AddsAligned, StartIsUnique, StartsAligned
-from mmaproof.smt.proving.two_terms import JammedAddition
+from mmaproof.smt.proving.two_terms import AddsAligned, JammedAddition, StartIsUnique, StartsAligned
 from mmaproof.smt.semantics.align import Cut
 from mmaproof.smt.semantics.sequential_step import Accumulator
 from mmaproof.smt.semantics.terms import Term
@@ -51,10 +49,10 @@ def in_turn(kind, *more):
 
 def test_a_sum_starts_as_the_term_that_is_aligned(monkeypatch):
     lemma = in_turn(StartsAligned)
-    monkeypatch.setattr(sequential, "align", lambda *_: INTEGERS.signed(3, 6))
-    monkeypatch.setattr(sequential, "cut_at", lambda step, state, fraction: state)
+    monkeypatch.setattr(two_terms, "align", lambda *_: INTEGERS.signed(3, 6))
+    monkeypatch.setattr(two_terms, "cut_at", lambda step, state, fraction: state)
     for present, exponent, value, at, there in itertools.product((0, 1), EXPONENTS[:2], (3, 11, 12), EXPONENTS, (0, 1)):
-        monkeypatch.setattr(sequential, "start", lambda *_, x=(value, at, there): accumulator(*x))
+        monkeypatch.setattr(two_terms, "start", lambda *_, x=(value, at, there): accumulator(*x))
         given = words(lemma, significand=5, exponent=exponent, e_max=E_MAX, present=present)
         claimed = lemma.claim(INTEGERS, given).data
         right = (value, at, there) == (3 << 2, E_MAX, 1)
@@ -63,9 +61,9 @@ def test_a_sum_starts_as_the_term_that_is_aligned(monkeypatch):
 
 def test_an_addition_adds_the_term_that_is_aligned(monkeypatch):
     lemma = in_turn(AddsAligned, 6)
-    monkeypatch.setattr(sequential, "align", lambda *_: INTEGERS.signed(3, 6))
+    monkeypatch.setattr(two_terms, "align", lambda *_: INTEGERS.signed(3, 6))
     for present, taken, value, at, there in itertools.product((0, 1), (0, 1), (20, 31, 32, 33), EXPONENTS, (0, 1)):
-        monkeypatch.setattr(sequential, "add", lambda *_, x=(value, at, there): accumulator(*x))
+        monkeypatch.setattr(two_terms, "add", lambda *_, x=(value, at, there): accumulator(*x))
         given = words(lemma, significand=5, exponent=1, e_max=E_MAX, present=present, held=5, taken=taken)
         amount = 3 << 2 if present and taken else 0
         assert lemma.claim(INTEGERS, given).data == ((value, at, there) == ((5 << 2) + amount, E_MAX, 1))
@@ -79,7 +77,7 @@ def test_one_term_that_is_present_and_has_the_largest_exponent_is_chosen(monkeyp
         possible = [bool(p and first == E_MAX), bool(q and second == E_MAX)]
         assert lemma.assumption(INTEGERS, given).data == any(possible)
         for chosen in itertools.product((0, 1), repeat=2):
-            monkeypatch.setattr(sequential, "with_exponent", lambda *_, x=chosen: list(map(truth, x)))
+            monkeypatch.setattr(two_terms, "with_exponent", lambda *_, x=chosen: list(map(truth, x)))
             right = sum(chosen) == 1 and possible[chosen.index(1)]
             assert lemma.claim(INTEGERS, given).data == right, (given, chosen)
 
@@ -112,7 +110,7 @@ def test_what_is_kept_of_a_larger_c_is_not_smaller():
 
 
 def test_a_c_of_the_largest_exponent_is_not_dropped(monkeypatch):
-    monkeypatch.setattr("mmaproof.smt.proving.dropped_c.align", lambda *_: INTEGERS.signed(3, 6))
+    monkeypatch.setattr("mmaproof.smt.proving.cuts.align", lambda *_: INTEGERS.signed(3, 6))
     for first, second, p, q, of_products, r in itertools.product(
         EXPONENTS, EXPONENTS, (0, 1), (0, 1), EXPONENTS, (0, 1)
     ):
@@ -165,7 +163,7 @@ def test_exponents_are_signed(name, asked):
     lemmas = {
         "monotone-in-a": lambda: monotone_in_a.lemmas_for_a(design),
         "monotone-in-c": lambda: monotone.lemmas_for_c(design),
-        "sequential": lambda: sequential.sequential_lemmas(
+        "sequential": lambda: two_terms.sequential_lemmas(
             find_design(f"{VOLTA}@summation=sequential"), last_sum(find_design(VOLTA))
         ),
     }[asked]()

@@ -7,13 +7,13 @@ import pytest
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.properties.library.carry import SumFits
-from mmaproof.properties.run_question import Scope
+from mmaproof.properties.question import Scope
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.proving import conversions
-from mmaproof.smt.proving.conversions import ConversionError
+from mmaproof.smt.proving import cuts
+from mmaproof.smt.proving.cuts import ConversionError
 from mmaproof.smt.semantics import dot_product_accumulate
-from mmaproof.smt.semantics.unpack import unpack
+from mmaproof.smt.semantics.patterns import unpack
 
 INTEGERS = IntegerAlgebra()
 NEAREST, TRUNCATED, SHORTENED = (
@@ -70,7 +70,7 @@ def test_the_error_of_a_conversion_is_so_large_at_most(monkeypatch, name):
     for _ in range(400):
         pattern = numbers(rng, rho.target) >> unused << unused
         word = INTEGERS.unsigned(pattern, rho.target.bits)
-        monkeypatch.setattr(conversions, "convert", lambda *_, word=word: (word, INTEGERS.truth(False)))
+        monkeypatch.setattr(cuts, "convert", lambda *_, word=word: (word, INTEGERS.truth(False)))
         x = unpack(INTEGERS, rho.target, word)
         bit = Fraction(2) ** (x.exponent.data - x.fraction_bits)
         exact = x.significand.data * bit * (-1 if x.negative.data else 1)

@@ -5,11 +5,10 @@ from pysmt.environment import Environment
 from support.in_this_process import InAnyEnvironment, unanswered
 
 from mmaproof.smt.proving import cut_variables
-from mmaproof.smt.proving.asked import Lemmas
 from mmaproof.smt.proving.cut_variables import CutVariables, FalseFactError
 from mmaproof.smt.proving.laws import Law, Operation
-from mmaproof.smt.proving.lemma import Input, Lemma
-from mmaproof.smt.proving.samples import Samples
+from mmaproof.smt.proving.lemma import Input, Lemma, Lemmas
+from mmaproof.smt.proving.staged_lemmas import Samples
 from mmaproof.smt.solving.limits import Limits, worked
 from mmaproof.smt.solving.verdict import Status
 

@@ -9,16 +9,27 @@ from pysmt.typing import BVType
 from support.in_this_process import InAnyEnvironment
 from support.random_queries import multipliers, random_query
 
-from mmaproof.smt.proving import bit_parallel, exhaustion
-from mmaproof.smt.proving.bit_parallel import Cone, CountedGates, satisfying
-from mmaproof.smt.proving.exhaustion import decide_by_exhaustion, small_ones_first, try_all_values
+from mmaproof.smt.proving import exhaustion
+from mmaproof.smt.proving.exhaustion import (
+    Cone,
+    CountedGates,
+    decide_by_exhaustion,
+    satisfying,
+    small_ones_first,
+    try_all_values,
+)
 from mmaproof.smt.solving.cnf import circuit_of
-from mmaproof.smt.solving.errors import SolversDisagree, UnsupportedFormulaError, WitnessDoesNotReplay
 from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.operators import BY_NAME, TRUTH, Typing
-from mmaproof.smt.solving.query import SYMBOL, Node, Query
+from mmaproof.smt.solving.query import BY_NAME, SYMBOL, TRUTH, Node, Query, Typing
 from mmaproof.smt.solving.solving import Certify
-from mmaproof.smt.solving.verdict import Outcome, Reply, SolverIdentity
+from mmaproof.smt.solving.verdict import (
+    Outcome,
+    Reply,
+    SolverIdentity,
+    SolversDisagree,
+    UnsupportedFormulaError,
+    WitnessDoesNotReplay,
+)
 
 LIMITS = Limits(60, 2 << 30)
 
@@ -52,7 +63,7 @@ def require_all_models(query):
 @pytest.fixture
 def in_blocks(monkeypatch):
     """Two words at a time: 128 assignments."""
-    monkeypatch.setattr(bit_parallel, "_words_of_block", lambda words, places: min(words, 2))
+    monkeypatch.setattr(exhaustion, "_words_of_block", lambda words, places: min(words, 2))
 
 
 SHAPES = {
@@ -86,55 +97,55 @@ def test_random_formulas_have_their_models(seed, in_blocks):
 
 
 def _lose_negations(monkeypatch):
-    monkeypatch.setattr(bit_parallel._Steps, "_at", lambda self, literal: self._stored[abs(literal)])
+    monkeypatch.setattr(exhaustion._Steps, "_at", lambda self, literal: self._stored[abs(literal)])
 
 
 def _release_at_once(monkeypatch):
     def release(self, variable):
         self._free.append(self._stored[variable].place)
 
-    monkeypatch.setattr(bit_parallel._Steps, "_release", release)
+    monkeypatch.setattr(exhaustion._Steps, "_release", release)
 
 
 def _leave_a_pattern_out(monkeypatch):
-    monkeypatch.setattr(bit_parallel, "_PATTERNS", (*bit_parallel._PATTERNS[:5], 0))
+    monkeypatch.setattr(exhaustion, "_PATTERNS", (*exhaustion._PATTERNS[:5], 0))
 
 
 def _forget_the_block(monkeypatch):
-    right = bit_parallel._Program.satisfying
-    monkeypatch.setattr(bit_parallel._Program, "satisfying", lambda self, block: right(self, 0))
+    right = exhaustion._Program.satisfying
+    monkeypatch.setattr(exhaustion._Program, "satisfying", lambda self, block: right(self, 0))
 
 
 def _leave_the_last_block_out(monkeypatch):
-    right = bit_parallel._Program.__init__
+    right = exhaustion._Program.__init__
 
     def init(self, cone):
         right(self, cone)
         self.blocks = max(1, self.blocks - 1)
 
-    monkeypatch.setattr(bit_parallel._Program, "__init__", init)
+    monkeypatch.setattr(exhaustion._Program, "__init__", init)
 
 
 def _drop_an_operand(monkeypatch):
-    right = bit_parallel._Steps._conjunction
-    monkeypatch.setattr(bit_parallel._Steps, "_conjunction", lambda self, x: right(self, x[:2]))
+    right = exhaustion._Steps._conjunction
+    monkeypatch.setattr(exhaustion._Steps, "_conjunction", lambda self, x: right(self, x[:2]))
 
 
 def _swap_a_choice(monkeypatch):
-    right = bit_parallel._Steps._choice
-    monkeypatch.setattr(bit_parallel._Steps, "_choice", lambda self, c, x, y: right(self, c, y, x))
+    right = exhaustion._Steps._choice
+    monkeypatch.setattr(exhaustion._Steps, "_choice", lambda self, c, x, y: right(self, c, y, x))
 
 
 def _choose_as_if_stored_alike(monkeypatch):
-    right = bit_parallel._Steps._choice
+    right = exhaustion._Steps._choice
     monkeypatch.setattr(
-        bit_parallel._Steps, "_choice", lambda self, c, x, y: right(self, c, x, replace(y, negated=x.negated))
+        exhaustion._Steps, "_choice", lambda self, c, x, y: right(self, c, x, replace(y, negated=x.negated))
     )
 
 
 def _call_a_disjunction_a_conjunction(monkeypatch):
-    right = bit_parallel._Steps._conjunction
-    monkeypatch.setattr(bit_parallel._Steps, "_conjunction", lambda self, x: replace(right(self, x), negated=False))
+    right = exhaustion._Steps._conjunction
+    monkeypatch.setattr(exhaustion._Steps, "_conjunction", lambda self, x: replace(right(self, x), negated=False))
 
 
 @pytest.mark.parametrize(
@@ -263,6 +274,6 @@ def test_what_is_not_cheap_is_tried_after_a_solver_gave_up():
 
 
 def test_the_arrays_are_as_long_as_the_cache_allows():
-    assert bit_parallel._words_of_block(1, 5) == 1
-    assert bit_parallel._words_of_block(1 << 18, 10) == 4096
-    assert bit_parallel._words_of_block(1 << 18, 10**6) == 1024
+    assert exhaustion._words_of_block(1, 5) == 1
+    assert exhaustion._words_of_block(1 << 18, 10) == 4096
+    assert exhaustion._words_of_block(1 << 18, 10**6) == 1024

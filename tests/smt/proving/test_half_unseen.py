@@ -9,9 +9,9 @@ from support.small_designs import all_operands, random_pair, use_small_formats
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.steps import FusedStep
 from mmaproof.properties.library.monotonicity import MonotoneInC
-from mmaproof.properties.run_question import Scope
+from mmaproof.properties.question import Scope
 from mmaproof.smt.algebra.integers import IntegerAlgebra
-from mmaproof.smt.proving.decide import decide
+from mmaproof.smt.proving.lemma import decide
 from mmaproof.smt.proving.monotone import ChangedC, LargeStep, LowBitUnseen, lemmas_for_c, lemmas_of_sum
 from mmaproof.smt.semantics.align import Cut
 from mmaproof.smt.semantics.convert import Rules

@@ -5,10 +5,9 @@ from pysmt.environment import Environment
 from support.in_this_process import InAnyEnvironment
 
 from mmaproof.designs.formats import find_format
-from mmaproof.smt.proving.asked import Lemmas
 from mmaproof.smt.proving.columns import Columns
-from mmaproof.smt.proving.cut_variables import CutVariables
-from mmaproof.smt.proving.inner_words import InnerWord, InnerWords
+from mmaproof.smt.proving.cut_variables import CutVariables, InnerWord, InnerWords
+from mmaproof.smt.proving.lemma import Lemmas
 from mmaproof.smt.proving.model_terms import ModelTerms
 from mmaproof.smt.proving.net_sweep import NetSweep
 from mmaproof.smt.solving.limits import Limits, worked

@@ -9,7 +9,7 @@ import pytest
 from pysmt.environment import Environment
 
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.bundles.refutations import Refutations
+from mmaproof.smt.bundles.writing import Refutations
 from mmaproof.smt.proving.kernel import Closure, Kernel, NotComposedError, Theorem, is_theorem
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.refuting import NotRefutedError, Refuter

@@ -4,8 +4,8 @@ import pytest
 from support.deciding import decide
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.properties.library.order import OrderIndependence
-from mmaproof.properties.run_question import Scope
+from mmaproof.properties.library.symmetry import OrderIndependence
+from mmaproof.properties.question import Scope
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Word
 from mmaproof.smt.algebra.terms import TermAlgebra

@@ -10,24 +10,27 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.readings import Alignment
 from mmaproof.properties.library.carry import SumFits
-from mmaproof.properties.run_question import Scope
+from mmaproof.properties.question import Scope
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Algebra
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.proving import conversions, cuts
-from mmaproof.smt.proving.conversions import (
+from mmaproof.smt.proving import cuts
+from mmaproof.smt.proving.cuts import (
     ConversionError,
     ConversionOfValue,
+    CutBound,
+    CutError,
+    CutIsExact,
     LeadingBits,
     conversion_errors,
+    cut_terms,
     leading_bits,
 )
-from mmaproof.smt.proving.cuts import CutBound, CutError, CutIsExact, cut_terms
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.semantics import dot_product_accumulate
 from mmaproof.smt.semantics.align import Cut, align
 from mmaproof.smt.semantics.convert import convert
-from mmaproof.smt.semantics.labels import Addend
+from mmaproof.smt.semantics.datapath import Addend
 from mmaproof.smt.solving.verdict import Status
 
 VOLTA = "volta/f32.f16.f16.f32"
@@ -165,7 +168,7 @@ def test_fewer_leading_bits_do_not_decide(monkeypatch, fewer):
     design, total, _ = parts(E_FDPA)
     (leading, _) = conversion_errors(design, total)
     wanted = leading_bits(leading.rules)
-    monkeypatch.setattr(conversions, "leading_bits", lambda _: wanted - fewer)
+    monkeypatch.setattr(cuts, "leading_bits", lambda _: wanted - fewer)
     assert decide(leading) is Status.REFUTED
 
 
@@ -174,7 +177,7 @@ def test_a_jammed_number_lies_where_the_number_does():
     algebra, bits, fraction = IntegerAlgebra(), 4, 7
     for value in range(1, 1 << 9):
         total = algebra.signed(value, 10)
-        jammed, exponent = conversions._leading(total, algebra.signed(0, 4), fraction, bits)
+        jammed, exponent = cuts._leading(total, algebra.signed(0, 4), fraction, bits)
         exact = Fraction(value, 1 << fraction)
         near = jammed.data * Fraction(2) ** (exponent.data - (bits - 1))
         two = Fraction(2) ** (exponent.data - bits + 2)
@@ -195,7 +198,7 @@ def test_a_conversion_that_looks_at_e_max_is_found_out(monkeypatch):
         low = algebra.is_bit_set(algebra.extract(e_max, 0, 0), 0)
         return algebra.ite(low, pattern, algebra.unsigned(0, pattern.width)), overflowed
 
-    monkeypatch.setattr(conversions, "convert", peeking)
+    monkeypatch.setattr(cuts, "convert", peeking)
     assert decide(ConversionOfValue(design, total)) is Status.REFUTED
 
 

@@ -8,8 +8,8 @@ from pysmt.environment import Environment
 from pysmt.typing import BOOL, BVType
 from support.form_widths import not_joined, steps_between, widths_of_forms
 
-from mmaproof.smt.proving.bitwise import bitwise_function
 from mmaproof.smt.proving.columns import Columns
+from mmaproof.smt.proving.cut_variables import bitwise_function
 from mmaproof.smt.proving.linear import Form, Linear
 
 WIDTHS = (2, 3, 1)

@@ -8,10 +8,10 @@ from support.in_this_process import InAnyEnvironment
 from mmaproof.designs.formats import FORMATS
 from mmaproof.smt.algebra.protocol import Word
 from mmaproof.smt.algebra.signals import Signal, SignalKind
-from mmaproof.smt.proving.asked import Lemmas
 from mmaproof.smt.proving.columns import Columns
 from mmaproof.smt.proving.cut_variables import CutVariables
 from mmaproof.smt.proving.laws import Law, Operation
+from mmaproof.smt.proving.lemma import Lemmas
 from mmaproof.smt.proving.model_terms import ModelTerms
 from mmaproof.smt.proving.net_exchanges import Exchanges
 from mmaproof.smt.proving.net_sweep import NetSweep

@@ -7,9 +7,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from mmaproof.designs.arrays import values_of
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.formats import FORMATS
+from mmaproof.designs.operands import values_of
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.proving.rising_terms import ChangedA, ChangedAddend, ChangedC, ChangedProduct, Neighbours
 from mmaproof.smt.semantics.patterns import successor

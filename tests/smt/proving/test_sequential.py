@@ -7,8 +7,8 @@ from support.deciding import decide
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.properties.equivalence import Equivalence
-from mmaproof.smt.proving import sequential
-from mmaproof.smt.proving.sequential import AddsAligned, StartIsUnique, StartsAligned, ZeroConverts
+from mmaproof.smt.proving import two_terms
+from mmaproof.smt.proving.two_terms import AddsAligned, StartIsUnique, StartsAligned, ZeroConverts
 from mmaproof.smt.semantics import sequential_step
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.verdict import Status
@@ -72,7 +72,7 @@ def test_a_start_that_is_not_unique_is_found_out(monkeypatch):
 
 def test_a_start_that_is_not_cut_is_found_out(monkeypatch):
     assert {decide(x) for x in lemmas(StartsAligned, f"{VOLTA}@fraction_bits=9")} == {Status.PROVED}
-    monkeypatch.setattr(sequential, "cut_at", lambda step, state, fraction: state)
+    monkeypatch.setattr(two_terms, "cut_at", lambda step, state, fraction: state)
     assert Status.REFUTED in {decide(x) for x in lemmas(StartsAligned, f"{VOLTA}@fraction_bits=9")}
 
 
@@ -88,14 +88,14 @@ def test_an_addition_that_cuts_the_sum_is_found_out():
 def test_a_zero_that_keeps_its_exponent_is_found_out(monkeypatch):
     (lemma,) = lemmas(ZeroConverts)
     assert decide(lemma) is Status.PROVED
-    right = sequential.convert
+    right = two_terms.convert
 
     def leaky(algebra, rules, total, e_max, fraction_bits, zero_negative):
         bits, overflowed = right(algebra, rules, total, e_max, fraction_bits, zero_negative)
         lowest = algebra.ite(algebra.is_bit_set(e_max, 0), algebra.unsigned(1, 32), bits)
         return lowest, overflowed
 
-    monkeypatch.setattr(sequential, "convert", leaky)
+    monkeypatch.setattr(two_terms, "convert", leaky)
     assert decide(*lemmas(ZeroConverts)) is Status.REFUTED
 
 

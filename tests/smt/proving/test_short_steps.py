@@ -6,7 +6,7 @@ import pytest
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.smt.algebra.integers import IntegerAlgebra
-from mmaproof.smt.proving.decide import decide
+from mmaproof.smt.proving.lemma import decide
 from mmaproof.smt.proving.monotone import (
     LargeStep,
     ProductsLieAbove,
@@ -15,8 +15,7 @@ from mmaproof.smt.proving.monotone import (
     lemmas_for_c,
 )
 from mmaproof.smt.proving.monotone_in_a import lemmas_for_a
-from mmaproof.smt.semantics.datapath import datapath
-from mmaproof.smt.semantics.labels import Addend, Group, Partial, Product
+from mmaproof.smt.semantics.datapath import Addend, Group, Partial, Product, datapath
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status

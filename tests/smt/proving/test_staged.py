@@ -13,8 +13,8 @@ from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving import staged
 from mmaproof.smt.proving.laws import LawfulTerms, lemmas_of
 from mmaproof.smt.proving.lemma import Formula
-from mmaproof.smt.proving.samples import Samples, signed_values
 from mmaproof.smt.proving.staged import prove_by_stages
+from mmaproof.smt.proving.staged_lemmas import Samples, signed_values
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Cause, Outcome, Reply, SolverIdentity, Status

@@ -7,7 +7,7 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.formats import FORMATS
 from mmaproof.properties.library import find_property
-from mmaproof.properties.run_question import Scope
+from mmaproof.properties.question import Scope
 from mmaproof.properties.step_loss import lemmas_of_operation
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.proving import two_terms

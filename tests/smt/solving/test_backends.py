@@ -16,9 +16,8 @@ from support.fake_solvers import solve
 
 from mmaproof.smt.solving import backends
 from mmaproof.smt.solving.backends import BACKENDS, DEFAULT_SOLVER, available_solvers, require_solver
-from mmaproof.smt.solving.errors import SolverNotInstalledError, UnknownSolverError
 from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.verdict import Outcome, SolverIdentity
+from mmaproof.smt.solving.verdict import Outcome, SolverIdentity, SolverNotInstalledError, UnknownSolverError
 
 WIDTH = 3
 

@@ -6,13 +6,18 @@ from support.fake_solvers import CRASHES, HANGS, says
 from mmaproof.smt.solving import backends
 from mmaproof.smt.solving import solving as answering
 from mmaproof.smt.solving.backends import BACKENDS, Availability, require_solver
-from mmaproof.smt.solving.errors import SolverNotInstalledError, SolversDisagree
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.portfolio import COMMANDS
-from mmaproof.smt.solving.prove import prove
 from mmaproof.smt.solving.refuting import require_prover
-from mmaproof.smt.solving.solving import Certify, Solving
-from mmaproof.smt.solving.verdict import Outcome, Reply, SolverIdentity, Status
+from mmaproof.smt.solving.solving import Certify, Solving, prove
+from mmaproof.smt.solving.verdict import (
+    Outcome,
+    Reply,
+    SolverIdentity,
+    SolverNotInstalledError,
+    SolversDisagree,
+    Status,
+)
 
 SECOND = {"bitwuzla": "cvc5", "cvc5": "bitwuzla", "z3": "bitwuzla"}
 PRODUCER = SolverIdentity("prover+checker", "1 / 2")

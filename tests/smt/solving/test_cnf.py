@@ -7,10 +7,8 @@ from collections.abc import Callable, Sequence
 import pytest
 from pysmt.fnode import FNode
 
-from mmaproof.smt.solving.cnf import CIRCUITS, Cnf, encode
-from mmaproof.smt.solving.gates import TRUE, Gates
-from mmaproof.smt.solving.operators import BY_NAME, OPERATORS, Operator, Typing
-from mmaproof.smt.solving.query import CONST, SYMBOL, Node, Query
+from mmaproof.smt.solving.cnf import CIRCUITS, TRUE, Cnf, Gates, encode
+from mmaproof.smt.solving.query import BY_NAME, CONST, OPERATORS, SYMBOL, Node, Operator, Query, Typing
 
 MakeFormula = Callable[[int, int], FNode]
 

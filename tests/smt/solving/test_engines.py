@@ -11,8 +11,7 @@ from support.bitwuzla_solver import BitwuzlaSolver
 
 from mmaproof.smt.solving import backends
 from mmaproof.smt.solving.backends import BitwuzlaEngine, kinds_by_name
-from mmaproof.smt.solving.operators import BY_NAME
-from mmaproof.smt.solving.query import Query
+from mmaproof.smt.solving.query import BY_NAME, Query
 
 MakeFormula = Callable[[int, int], FNode]
 

@@ -336,7 +336,7 @@ def test_idle_processes_end_with_their_parent(end: str, status: int) -> None:
 def test_the_cpu_time_of_earlier_queries_does_not_count() -> None:
     script = (
         "import resource, time\n"
-        "from mmaproof.smt.solving.worker import limit_cpu\n"
+        "from mmaproof.smt.solving.protocol import limit_cpu\n"
         "while time.process_time() < 1.1: sum(range(10**5))\n"
         "limit_cpu(5)\n"
         "print(resource.getrlimit(resource.RLIMIT_CPU)[0])"

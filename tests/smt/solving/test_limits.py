@@ -2,8 +2,8 @@ import math
 
 import pytest
 
-from mmaproof.smt.solving.errors import LimitError, SolvingError
 from mmaproof.smt.solving.limits import LEAST_SECONDS, MAX_SECONDS, Limits, parse_memory, parse_seconds
+from mmaproof.smt.solving.verdict import LimitError, SolvingError
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ import resource
 import pytest
 from support.bundles import load_checker
 
-from mmaproof.smt.solving.errors import ProofRejectedError
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.lrat import check, needed, parse, proof_of, refutation_of
 from mmaproof.smt.solving.refuting import NotRefutedError, Refuter
+from mmaproof.smt.solving.verdict import ProofRejectedError
 
 CHECKER = load_checker()
 LIMITS = Limits(60, 1 << 30)

@@ -15,11 +15,10 @@ from support.waiting import wait_until
 
 from mmaproof.smt.solving import portfolio
 from mmaproof.smt.solving.backends import require_solver
-from mmaproof.smt.solving.errors import SolversDisagree, SolvingError, UnknownSolverError
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.portfolio import COMMANDS, racers
 from mmaproof.smt.solving.solving import Certify, Solving
-from mmaproof.smt.solving.verdict import Outcome
+from mmaproof.smt.solving.verdict import Outcome, SolversDisagree, SolvingError, UnknownSolverError
 
 PARENT = """
 from pysmt.shortcuts import *

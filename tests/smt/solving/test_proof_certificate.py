@@ -13,21 +13,20 @@ from pysmt.typing import BVType
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.properties.library.carry import SumFits
-from mmaproof.properties.library.order import OrderIndependence
-from mmaproof.properties.run_question import Scope
+from mmaproof.properties.library.symmetry import OrderIndependence
+from mmaproof.properties.question import Scope
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving.cuts import CutIsExact, cut_bounds, cut_terms
-from mmaproof.smt.proving.decide import Statement
 from mmaproof.smt.proving.laws import LawfulTerms, lemmas_of
+from mmaproof.smt.proving.lemma import Statement
 from mmaproof.smt.semantics import dot_product_accumulate
 from mmaproof.smt.semantics.fused_sum import FusedSum
-from mmaproof.smt.solving.errors import ProofRejectedError, SolverNotInstalledError
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.lrat import check, parse
 from mmaproof.smt.solving.portfolio import Attempt
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.refuting import certify_by_proof, require_prover
-from mmaproof.smt.solving.verdict import Outcome, Reply
+from mmaproof.smt.solving.verdict import Outcome, ProofRejectedError, Reply, SolverNotInstalledError
 
 VOLTA = "volta/f32.f16.f16.f32"
 FP8 = "hopper/wgmma.f32.e4m3.e4m3"

@@ -9,11 +9,17 @@ from pysmt.typing import BVType
 from support.fake_solvers import solve
 
 from mmaproof.smt.solving.backends import BACKENDS
-from mmaproof.smt.solving.errors import SolvingError, WitnessDoesNotReplay
 from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.prove import prove
-from mmaproof.smt.solving.solving import Solving
-from mmaproof.smt.solving.verdict import Cause, Outcome, Reply, SolverIdentity, Status
+from mmaproof.smt.solving.solving import Solving, prove
+from mmaproof.smt.solving.verdict import (
+    Cause,
+    Outcome,
+    Reply,
+    SolverIdentity,
+    SolvingError,
+    Status,
+    WitnessDoesNotReplay,
+)
 
 SOLVER = SolverIdentity("bitwuzla", "0")
 

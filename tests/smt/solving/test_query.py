@@ -11,9 +11,8 @@ from pysmt.fnode import FNode
 from pysmt.formula import FormulaManager
 from pysmt.typing import INT, REAL, ArrayType, BVType
 
-from mmaproof.smt.solving.errors import MalformedQueryError, UnsupportedFormulaError
-from mmaproof.smt.solving.operators import OPERATORS
-from mmaproof.smt.solving.query import FORM, Query
+from mmaproof.smt.solving.query import FORM, OPERATORS, Query
+from mmaproof.smt.solving.verdict import MalformedQueryError, UnsupportedFormulaError
 
 MakeFormula = Callable[[int, int], FNode]
 

@@ -16,13 +16,12 @@ from support.waiting import LONG, wait_until
 
 from mmaproof.smt.solving import portfolio
 from mmaproof.smt.solving.backends import require_solver
-from mmaproof.smt.solving.errors import SolversDisagree
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.portfolio import COMMANDS, Overtaken, Rival
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.store import Store
-from mmaproof.smt.solving.verdict import Outcome, Reply
+from mmaproof.smt.solving.verdict import Outcome, Reply, SolversDisagree
 
 LIMITS = Limits(LONG, 4 << 30)
 X = Symbol("rival_x", BVType(8))

@@ -8,8 +8,7 @@ from pysmt.formula import FormulaManager
 from pysmt.smtlib.parser import SmtLibParser
 from pysmt.typing import BVType
 
-from mmaproof.smt.solving.query import Query
-from mmaproof.smt.solving.smtlib import to_smtlib
+from mmaproof.smt.solving.query import Query, to_smtlib
 
 MakeFormula = Callable[[int, int], FNode]
 

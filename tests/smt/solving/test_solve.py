@@ -17,11 +17,10 @@ from support.fake_solvers import running_children, runs, solve
 from support.waiting import wait_until
 
 from mmaproof.smt.solving.backends import BACKENDS
-from mmaproof.smt.solving.errors import UnknownSolverError, UnsupportedFormulaError
 from mmaproof.smt.solving.kept import Kept, end_idle_processes
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.portfolio import WORKER
-from mmaproof.smt.solving.verdict import Outcome, Reply
+from mmaproof.smt.solving.verdict import Outcome, Reply, UnknownSolverError, UnsupportedFormulaError
 
 
 @pytest.fixture

@@ -16,13 +16,12 @@ from support.fake_solvers import CRASHES, HANGS, says
 from mmaproof.smt.solving import solving as solving_module
 from mmaproof.smt.solving import store as store_module
 from mmaproof.smt.solving.backends import UNKNOWN_VERSION, require_solver
-from mmaproof.smt.solving.errors import SolversDisagree, SolvingError, StoreError
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.portfolio import COMMANDS
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.solving import Certify, Solving
 from mmaproof.smt.solving.store import SCHEMA, KeptProof, Store
-from mmaproof.smt.solving.verdict import Outcome, Reply, SolverIdentity
+from mmaproof.smt.solving.verdict import Outcome, Reply, SolverIdentity, SolversDisagree, SolvingError, StoreError
 
 WRITER = """
 import sys

@@ -9,7 +9,7 @@ import mmaproof
 from mmaproof.designs.element import Operands
 from mmaproof.gemm.programs import read_plan
 from mmaproof.gemm.programs.evaluate import multiply_plan, trace
-from mmaproof.gemm.programs.linear import weights_of
+from mmaproof.gemm.programs.normal_form import weights_of
 
 
 @pytest.mark.few(9)

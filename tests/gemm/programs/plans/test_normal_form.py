@@ -10,10 +10,9 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.formats import FORMATS
 from mmaproof.gemm.programs import Plan, read_plan
-from mmaproof.gemm.programs.arithmetic import Arithmetic
+from mmaproof.gemm.programs.arithmetic import Arithmetic, Number, Span
 from mmaproof.gemm.programs.evaluate import trace
 from mmaproof.gemm.programs.normal_form import same_computation
-from mmaproof.gemm.programs.numbers import Number, Span
 from mmaproof.smt.evaluate import ARRAYS
 
 V, H = "volta/f32.f16.f16.f32", "hopper/mma.m16n8k16.f32.f16.f16.f32"

@@ -10,14 +10,14 @@ from reference.formats import decode
 from reference.plans import times
 from support.plan_operands import moderate
 
-from mmaproof.designs.arrays import array_of
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError, OperandError
+from mmaproof.designs.operands import array_of
 from mmaproof.gemm.answers.compare import compare_plans
 from mmaproof.gemm.programs import read_plan
 from mmaproof.gemm.programs.evaluate import multiply_plan, trace
-from mmaproof.gemm.programs.linear import exact_result
+from mmaproof.gemm.programs.normal_form import exact_result
 from mmaproof.gemm.questions.plan_equivalence import PlanEquivalence
 from mmaproof.hardware_replay.emulation import matmul
 from mmaproof.smt.solving.limits import Limits
