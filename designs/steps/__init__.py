@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from mmaproof.designs.steps.fused import FusedStep, JoinedAsTerm, JoinedExactly, JoinedInIeee, JoinedRoundedDown
 from mmaproof.designs.steps.integer import IntegerStep
-from mmaproof.designs.steps.interleaved import InterleavedStep
-from mmaproof.designs.steps.lanes import LanesStep
+from mmaproof.designs.steps.lanes import InterleavedStep, LanesStep
 from mmaproof.designs.steps.netlist import NetlistStep
 from mmaproof.designs.steps.pairwise import PairwiseStep
 from mmaproof.designs.steps.sequential import SequentialStep

@@ -1,13 +1,16 @@
-"""A step whose products are lanes of a narrow register: the variant TFR of Vortex's tensor unit."""
+"""A step whose products are lanes of a narrow register: the variant TFR of Vortex's tensor unit.
+
+A step as two interleaved chains of fused multiply-adds: the TDPBF16PS instruction of Intel AMX.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mmaproof.designs.readings import ImplicitOnes, NegativeZero, Sticky, Summation
+from mmaproof.designs.readings import ComplexPart, ImplicitOnes, NegativeZero, Sticky, Summation, ZeroSum
 from mmaproof.designs.signature import Signature
-from mmaproof.designs.steps.step import IntegerRange, RoundedStep, parameter
+from mmaproof.designs.steps.step import Guarantee, IntegerRange, RoundedOperations, RoundedStep, parameter, stated
 
 RTL = "Vortex, hw/rtl/tcu/tfr"
 
@@ -78,3 +81,72 @@ class LanesStep(RoundedStep):
             yield "L_max", f"L = {self.L} is odd, and each lane adds two products"
         if self.pair_bits < signature.a.fraction_bits + signature.b.fraction_bits:
             yield "pair_bits", f"pair_bits = {self.pair_bits} does not hold one product of {signature.a.name}"
+
+
+@dataclass(frozen=True)
+class InterleavedStep(RoundedStep):
+    """The products of even index form one chain from +0, those of odd index another. Both sums are added, and then c.
+
+    Every operation is rounded by rho. With ``chain_terms`` of 2, a term of a chain is the sum of two neighbouring
+    products: both are rounded, then their sum, and it is added to the chain.
+    """
+
+    selects = {"summation": Summation.INTERLEAVED}  # noqa: RUF012
+    implies = {"negative_zero": NegativeZero.NEGATIVE, "zero_sum": ZeroSum.IEEE}  # noqa: RUF012
+
+    chain_terms: int = parameter(
+        1,
+        IntegerRange(1, 2),
+        "products that are added before they join one of the interleaved chains",
+        "Intel ISE programming reference, TDPBF8PS; Bochs, bochs/cpu/avx/amx.cc",
+    )
+    complex_part: ComplexPart = parameter(
+        ComplexPart.NONE,
+        ComplexPart,
+        "part of a complex product that two neighbouring products make",
+        "Intel SDM volume 2, TCMMRLFP16PS and TCMMIMFP16PS; Bochs, bochs/cpu/avx/amx.cc",
+    )
+
+    @property
+    def multiplies_elements(self) -> bool:
+        """Whether the products are those of elements with the same k."""
+        return self.complex_part is ComplexPart.NONE
+
+    @property
+    def operations(self) -> RoundedOperations | None:
+        """A multiply-add for each of the L products, and the sum of both chains; or rounded products and their sums."""
+        if not self.multiplies_elements:
+            return None
+        if self.chain_terms == 2:
+            return RoundedOperations(products=self.L, additions=self.L + 1)
+        return RoundedOperations(multiply_adds=self.L, additions=1)
+
+    @property
+    def guarantees(self) -> frozenset[Guarantee]:
+        """It consists of IEEE 754 operations, so it guarantees what these guarantee.
+
+        The sum is bounded: rounding to nearest, or towards zero, takes ``s + p`` no further from the number ``s`` than
+        twice the product p, because ``s`` itself is as near as that. So a chain is at most twice the sum of its
+        products' magnitudes, and each of the two additions after it adds at most one part in 2**p. Nothing is stated
+        of parts of complex products.
+        """
+        if not self.multiplies_elements:
+            return frozenset()
+        return self.about_numbers | stated(
+            {
+                Guarantee.ROUNDED_OPERATIONS: True,
+                Guarantee.ROUNDED_LAST_SUM: True,
+                Guarantee.CONVERTED_BY_RHO: True,
+                Guarantee.BOUNDED_SUM: self.rounds_near and self.chain_terms == 1,
+                Guarantee.FINITE_PRODUCTS: True,
+                Guarantee.SINGLE_PRODUCTS: True,
+            }
+        )
+
+    def misfits(self, signature: Signature, k: int) -> Iterator[tuple[str, str]]:
+        """Yield what does not fit, as in ``Step``. Sums of two products need pairs, and so do complex numbers."""
+        yield from super().misfits(signature, k)
+        if self.L % self.chain_terms:
+            yield "L_max", f"L = {self.L} is odd, and a term of a chain is the sum of two products"
+        if not self.multiplies_elements and self.L % 2:
+            yield "L_max", f"L = {self.L} is odd, and two elements are a complex number"

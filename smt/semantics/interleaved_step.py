@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.readings import ComplexPart, NanCode
-from mmaproof.designs.steps.interleaved import InterleavedStep
+from mmaproof.designs.steps.lanes import InterleavedStep
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Word
 from mmaproof.smt.semantics import ieee
 from mmaproof.smt.semantics.convert import Rules, convert
