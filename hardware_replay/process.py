@@ -1,4 +1,4 @@
-"""A target that is a process: any simulator or test bench that speaks JSON lines, as ``serving`` does.
+"""A target that is a process: any simulator or test bench that speaks JSON lines, as this module does too.
 
 The process reads the header ``{"design": NAME or null, "a_format": ..., ..., "d_format": ..., "k": N}``. Then it reads
 a line ``{"a": [hex, ...], "b": [hex, ...], "c": hex, "row": N}`` for each row, with ``scale_a`` and ``scale_b`` before
