@@ -19,7 +19,8 @@ from mmaproof.properties.library import PROPERTIES
 
 @cache
 def pages():
-    return {x.path: x for module in (commands, definitions, definitions) for x in module.pages()}
+    every = (commands.pages(), definitions.pages(), definitions.python_pages())
+    return {x.path: x for some in every for x in some}
 
 
 @pytest.mark.few(2)

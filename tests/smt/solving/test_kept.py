@@ -67,7 +67,7 @@ def with_change(change: str) -> Kept:
     """The command of a worker that was changed before it starts."""
     script = (
         "import dataclasses, os, signal, sys, time\n"
-        "from mmaproof.smt.solving import backends, kept_worker, worker\n"
+        "from mmaproof.smt.solving import backends, kept_worker\n"
         f"{change}\n"
         "kept_worker.main(sys.argv[1:])"
     )
