@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import tomllib
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from mmaproof.designs.catalogue import INTEGER, load_catalogue
 from mmaproof.designs.circuit import Bit, Bits
@@ -17,7 +20,8 @@ from mmaproof.rtl.elaboration import elaborate
 from mmaproof.rtl.netlist import Module, Port, cone, drivers_of, input_bits, read_module, with_constants
 from mmaproof.rtl.pipeline import Structure, latencies
 from mmaproof.rtl.registers import cut, registers_of, shortest_first, with_next_values
-from mmaproof.rtl.unit_file import NEXT, REG, UnitFile
+from mmaproof.rtl.tried_formats import SETS, formats_that_fit
+from mmaproof.rtl.unit_file import NEXT, REG, UnitFile, unit_file_of
 
 _NAMES = {
     "a": r"a|act|activation|input|ifmap|west|left|lhs|matrix_?a|vec_?a|op_?a|operand_?a|src_?a|rs1|x",
@@ -64,6 +68,8 @@ class _Map:
     result: Bits = ()
     others: dict[str, list[str]] = field(default_factory=dict)
     """further ports that an operand may be"""
+    also: list[dict[str, str]] | None = None
+    """further formats that fit the netlist; None if no formats were found to fit"""
 
 
 def first_map(
@@ -95,11 +101,55 @@ def first_map(
         dict(parameters or {}),
     )
     unit = unit if top is not None else replace(unit, top=_only_top(unit))
-    module = read_module(unit.top, elaborate(unit))
+    elaborated = read_module(unit.top, elaborate(unit))
     declared = declared_ports(unit)
-    module, labels = _with_fields(unit, module, declared)
+    module, labels = _with_fields(unit, elaborated, declared)
+
+    def text(found: _Map) -> str:
+        return "".join(f"{line}\n" for line in _lines(unit, module, found, design, labels))
+
     found = _guessed(module, unit.parameters, declared, labels)
-    return "".join(f"{line}\n" for line in _lines(unit, module, found, design, labels))
+    if design is not None:
+        return text(found)
+    unnamed = _two_alike(found, module)
+    if not unnamed:
+        _try_formats(found, path, text(found), elaborated)
+        return text(found)
+    assumed = _guessed(module, unit.parameters, declared, labels, unnamed)
+    return text(assumed if _try_formats(assumed, path, text(assumed), elaborated) else found)
+
+
+def _two_alike(found: _Map, module: Module) -> dict[str, str]:
+    """Return the two inputs that a and b may be though their names do not say it: only they have their width."""
+    if {"a", "b"} & found.ports.keys():
+        return {}
+    widths = Counter(len(module.ports[x].bits) for x in found.undecided)
+    alike = [x for x in found.undecided if widths[len(module.ports[x].bits)] == 2]
+    return dict(zip(alike, "ab", strict=True)) if len(alike) == 2 else {}
+
+
+def _try_formats(found: _Map, path: Path, text: str, module: Module) -> bool:
+    """Take the formats that fit the netlist in place of those that widths suggest; return whether there are any."""
+    register = None if found.accumulator is None else module.registers[found.accumulator].bits
+    words = {n: sum(map(len, x)) for n, x in found.elements.items()}
+    words["d"] = len(register or found.result)
+    if register is not None:
+        words["c"] = len(register)
+    if not {"a", "b", "d"} <= words.keys() or "scale_a" in words:
+        return False
+    try:
+        file = unit_file_of(tomllib.loads(text), path)
+    except InputError:
+        return False
+    fitting = formats_that_fit(file, module, words)
+    if fitting:
+        fitting.sort(key=lambda x: x != found.formats)  # what is declared comes first where it fits
+        found.formats, *found.also = fitting
+        width = FORMATS[found.formats["a"]].bits
+        if len(found.elements["a"]) != words["a"] // width:
+            bits = [bit for x in found.elements["a"] for bit in x]
+            found.elements["a"] = [tuple(bits[i : i + width]) for i in range(0, len(bits), width)]
+    return bool(fitting)
 
 
 def _only_top(unit: UnitFile) -> str:
@@ -149,8 +199,13 @@ def _role(name: str, operands: Sequence[str]) -> tuple[str, int | None] | None:
 
 
 def _guessed(
-    module: Module, parameters: Mapping[str, str], declared: Mapping[str, Declared], labels: Mapping[str, str]
+    module: Module,
+    parameters: Mapping[str, str],
+    declared: Mapping[str, Declared],
+    labels: Mapping[str, str],
+    assumed: Mapping[str, str] = MappingProxyType({}),
 ) -> _Map:
+    """Return the map that names and widths suggest, with the operands that some inputs are ``assumed`` to be."""
     found = _Map()
     given: dict[str, dict[int | None, Port]] = {}
     roles = {
@@ -158,6 +213,7 @@ def _guessed(
         for x in module.ports.values()
         if x.direction == "input"
     }
+    roles |= {name: (operand, None) for name, operand in assumed.items()}
     numbered = {role[0] for role in roles.values() if role is not None and role[1] is not None}
     if not any(role is not None and role[0] == "c" for role in roles.values()):
         found.accumulator = _accumulator(module)
@@ -337,25 +393,10 @@ def _lines(unit: UnitFile, module: Module, found: _Map, design: str | None, labe
         lines += _meant(found)
     if found.free:
         lines.append(f"free = {listed(found.free)}  # CHECK: inputs that must not matter")
-    scaled = "scale_a" in found.ports
-    if scaled:
+    if "scale_a" in found.ports:
         lines.append("block = 32  # CHECK: elements that share a scale")
-    if design is None:
-        lines += ["", "[formats]  # CHECK: widths do not tell formats apart, and int8 has the width of e4m3"]
-        for operand in "abcd":
-            name = found.formats.get(operand, "")
-            lines.append(f'{operand} = "{name}"' if name else f'# {operand} = "?"  # the width does not tell')
-        lines += ['scale = "e8m0"  # CHECK'] if scaled else []
-    lines += ["", "[ports]  # one packed port with element 0 lowest, or a list with a slice for each element"]
-    for operand in ("a", "b", "c", "d", *(("scale_a", "scale_b") if scaled else ())):
-        stated = found.ports.get(operand)
-        others = [*found.others.get(operand, ()), *(found.undecided if stated is None else ())]
-        listed_others = ", ".join(f"{x} ({len(module.ports[x].bits)} bits)" for x in dict.fromkeys(others))
-        if stated is None:
-            which = f": one of {listed_others}?" if others else ""
-            lines.append(f'# {operand} = "?"  # no port has such a name{which}')
-        else:
-            lines.append(f"{operand} = {stated}" + (f"  # CHECK: or {listed_others}?" if others else ""))
+    lines += _lines_of_formats(found) if design is None else []
+    lines += _lines_of_ports(found, module)
     if found.tied or found.undecided:
         lines += ["", "[tied]", *(f"{_key(name)} = {text}" for name, text in found.tied.items())]
         lines += [f"# {_key(name)} = {text}" for name, text in found.undecided.items()]
@@ -363,6 +404,37 @@ def _lines(unit: UnitFile, module: Module, found: _Map, design: str | None, labe
         lines += ["", "[clock]", f'clock = "{found.clock}"', *_latency(unit, module, found)]
     if found.control:
         lines += ["", "[control]", *(f'{role} = "{name}"  # CHECK' for role, name in found.control.items())]
+    return lines
+
+
+def _lines_of_formats(found: _Map) -> list[str]:
+    how = "CHECK: widths do not tell formats apart, and int8 has the width of e4m3"
+    if found.also is not None:
+        how = f"CHECK: the sums of products that these mean were returned for {SETS} operand sets without rounding"
+    lines = ["", f"[formats]  # {how}"]
+    for operand in "abcd":
+        name = found.formats.get(operand, "")
+        if name:
+            others = dict.fromkeys(x[operand] for x in found.also or () if x[operand] != name)
+            lines.append(f'{operand} = "{name}"' + (f"  # or {', '.join(others)}" if others else ""))
+        elif found.also is None:
+            lines.append(f'# {operand} = "?"  # the width does not tell')
+    return lines + (['scale = "e8m0"  # CHECK'] if "scale_a" in found.ports else [])
+
+
+def _lines_of_ports(found: _Map, module: Module) -> list[str]:
+    lines = ["", "[ports]  # one packed port with element 0 lowest, or a list with a slice for each element"]
+    for operand in ("a", "b", "c", "d", *(("scale_a", "scale_b") if "scale_a" in found.ports else ())):
+        stated = found.ports.get(operand)
+        others = [*found.others.get(operand, ()), *(found.undecided if stated is None else ())]
+        listed = ", ".join(f"{x} ({len(module.ports[x].bits)} bits)" for x in dict.fromkeys(others))
+        if stated is not None:
+            lines.append(f"{operand} = {stated}" + (f"  # CHECK: or {listed}?" if others else ""))
+        elif operand == "c" and found.also is not None and not others:
+            lines.append("# no c: d is the sum of the products alone")
+        else:
+            which = f": one of {listed}?" if others else ""
+            lines.append(f'# {operand} = "?"  # no port has such a name{which}')
     return lines
 
 

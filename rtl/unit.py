@@ -177,6 +177,15 @@ def read_unit(
     )
 
 
+def design_of(file: UnitFile, module: Module) -> Design:
+    """Return the design that a module is, which was elaborated before, with the ports and formats of ``file``.
+
+    Raises InputError as ``read_unit``.
+    """
+    reading = _Reading(file, _signature(file, None), module, MOST_CELLS, read_views(file))
+    return reading.design(reading.variant(STEP))
+
+
 @dataclass(frozen=True, slots=True)
 class _Variant:
     """A circuit of a unit with some values of the inputs that steer its register."""

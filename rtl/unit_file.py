@@ -233,7 +233,11 @@ class UnitFile:
 
 def read_unit_file(path: Path) -> UnitFile:
     """Return the content of a UNIT.toml. Raises InputError for what is wrong in it, with the file and the key."""
-    held = read_toml(path, absent="; `mmaproof rtl init` writes a first one for a module")
+    return unit_file_of(read_toml(path, absent="; `mmaproof rtl init` writes a first one for a module"), path)
+
+
+def unit_file_of(held: Mapping[str, object], path: Path) -> UnitFile:
+    """Return the content of a UNIT.toml at ``path``, which was read as TOML. Raises InputError as above."""
     return _Reader(f"{path}: ", held).unit(path)
 
 

@@ -275,3 +275,57 @@ def test_operands_that_are_held_are_left_to_the_user(tmp_path: Path) -> None:
     text = first_map([source], "unit", tmp_path / "unit.toml")
     assert "# latency = ?  # registers on paths to d: from b 1 and 2" in text
     assert '# held = ["b"]' in text and "# latency = { a = [2, 1], c = 2 }" in text
+
+
+TRIED = {
+    # packed unsigned bytes: their widths suggest fp16
+    "uint8 uint8 int32 int32": (
+        "input [31:0] x, w, psum, output logic [31:0] y",
+        "integer i;\nalways_comb begin y = psum; for (i = 0; i < 4; i++) y = y + x[8*i +: 8] * w[8*i +: 8]; end",
+    ),
+    # unsigned by signed, as activations and weights are
+    "uint8 int8 int24 int24": (
+        "input [7:0] a, input [7:0] b, input [23:0] c, output [23:0] d",
+        "wire signed [16:0] p = $signed({1'b0, a}) * $signed(b);\nassign d = c + {{7{p[16]}}, p};",
+    ),
+    # bf16, normal numbers alone, a product in fp32 and no c
+    "bf16 bf16 fp32": (
+        "input [15:0] a, b, output [31:0] d",
+        "wire [15:0] m = {1'b1, a[6:0]} * {1'b1, b[6:0]};\nwire [9:0] e = a[14:7] + b[14:7] - 10'd127 + m[15];\n"
+        "assign d = {a[15] ^ b[15], e[7:0], m[15] ? {m[14:0], 8'b0} : {m[13:0], 9'b0}};",
+    ),
+    # names that say nothing, and no c
+    "int8 int8 int18": (
+        "input signed [3:0][7:0] first, second, output logic signed [17:0] dot",
+        "integer i;\nalways_comb begin dot = 0;\n"
+        "for (i = 0; i < 4; i++) dot = dot + $signed(first[i]) * $signed(second[i]); end",
+    ),
+}
+"""Formats of units whose widths and names do not tell them, and the ports and bodies of these."""
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("formats", TRIED)
+def test_formats_are_found_by_trying(formats: str, tmp_path: Path) -> None:
+    ports, body = TRIED[formats]
+    unit = unit_of(tmp_path, f"module unit({ports});\n{body}\nendmodule\n")
+    names = [x.name for x in unit.design.formats]
+    assert formats.split() == (names if unit.file.adds_c else [*names[:2], names[3]])
+
+
+def test_where_no_formats_fit_widths_are_all_that_is_said(tmp_path: Path) -> None:
+    source, path = tmp_path / "unit.sv", tmp_path / "unit.toml"
+    source.write_text(
+        "module unit(input [7:0] a, b, input [31:0] c, output [31:0] d);\nassign d = c - a * b;\nendmodule\n"
+    )
+    text = first_map([source], "unit", path)
+    assert "widths do not tell formats apart" in text and "without rounding" not in text
+
+
+def test_formats_that_all_fit_are_listed(tmp_path: Path) -> None:
+    source, path = tmp_path / "unit.sv", tmp_path / "unit.toml"
+    source.write_text(
+        "module unit(input [7:0] a, b, input [31:0] c, output [31:0] d);\nassign d = c + a * b;\nendmodule\n"
+    )
+    text = first_map([source], "unit", path)
+    assert 'd = "int32"  # or uint32' in text and 'a = "uint8"\n' in text
