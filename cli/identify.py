@@ -166,7 +166,7 @@ def _proof(target: Target, outcome: Identification, solving: Solving, timeout: s
         return None
     limits = Limits(parse_seconds(timeout), DEFAULT_LIMITS.memory_bytes)
     with progress("proving"):
-        return compare(target.read.design, outcome.design, solver=solving, limits=limits)
+        return compare(target.read.design, outcome.design, solver=solving, limits=limits, where=target.read.where)
 
 
 def _proved(proof: Comparison) -> EqualityProof:
@@ -202,6 +202,7 @@ def _print_proof(proof: Comparison) -> None:
 def identified_of(outcome: Identification, proof: Comparison | None) -> Identified:
     """Return the outcome as an answer."""
     from mmaproof.designs.parameters import format_parameter
+    from mmaproof.explain.answers.answer import ABSENT
     from mmaproof.explain.answers.surveys import Identified
     from mmaproof.generators.identify.outcome import disagreements, neighbour
 
@@ -233,6 +234,7 @@ def identified_of(outcome: Identification, proof: Comparison | None) -> Identifi
         disagreements=disagreements_of(disagreements(evidence, outcome.behaviour or outcome.nearest)),
         proof=None if proof is None else _proved(proof),
         assumed=assumed_names((*outcome.matches, *outcome.fitting)),
+        where=list(outcome.oracle.where) or ABSENT,
     )
 
 
@@ -258,6 +260,8 @@ def _print_outcome(outcome: Identification) -> None:
     asked = f"{oracle.operands} operand sets in {oracle.batches} batches" if oracle.batches else "nothing new"
     say(f"{oracle.target.name}, {interface} at k = {interface.k}")
     say(f"  asked {asked}; {outcome.tried} designs tried, {outcome.seconds:.1f} s")
+    if oracle.where:
+        say(f"  everything below is said where {', '.join(oracle.where)}: the unit has nothing else there")
     if outcome.behaviour is None:
         _print_nothing(outcome)
         return

@@ -11,8 +11,8 @@ float8_e4m3fn, float4_e2m1fn, int4 and so on. Some formats have no type of their
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, assert_never
 
@@ -74,6 +74,10 @@ class OperandBatch:
         """Return the rows that the mask, slice or index array ``rows`` picks."""
         others = [None if s is None else s[rows] for s in (self.scale_a, self.scale_b, self.random)]
         return OperandBatch(self.a[rows], self.b[rows], self.c[rows], *others)
+
+    def with_constants(self, patterns: Mapping[str, int]) -> OperandBatch:
+        """Return the rows with one pattern in every element of each operand that ``patterns`` names."""
+        return replace(self, **{n: np.full_like(getattr(self, n), x) for n, x in patterns.items()})
 
     def padded(self, design: Design) -> OperandBatch:
         """Return the rows padded with +0 elements (and scales of 1) to the length that ``design`` computes."""

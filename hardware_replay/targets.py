@@ -26,7 +26,7 @@ from mmaproof.hardware_replay.tables.reading import NOTHING_SAID, Wanted, read_a
 from mmaproof.hardware_replay.tables.recognise import STDIN, are_there
 from mmaproof.hardware_replay.target import Answers, Ran, Rows, Target, Unit
 from mmaproof.rtl import RtlUnit
-from mmaproof.rtl.meant import read_whole
+from mmaproof.rtl.meant import read_rtl, read_whole
 from mmaproof.smt.evaluate import evaluate_batch
 
 Function = Callable[..., npt.ArrayLike]
@@ -77,7 +77,10 @@ class FunctionTarget:
 
 @dataclass(frozen=True)
 class RtlTarget:
-    """The netlist of a unit. Undefined bits and free inputs are zeros."""
+    """The netlist of a unit. Undefined bits and free inputs are zeros.
+
+    Rows have the constants of the operands that the unit does not have.
+    """
 
     read: RtlUnit
 
@@ -99,11 +102,15 @@ class RtlTarget:
     def design_of(self, rows: Rows) -> Design:
         """Return the netlist as a design; InputError on a format mismatch or a length that it cannot run."""
         rows.check_formats(self.read.design)
+        for name, fmt in zip("abc", self.read.design.formats[:3], strict=True):
+            if name in self.read.fixed and (getattr(rows.batch, name) != self.read.fixed[name]).any():
+                only = fmt.hex(self.read.fixed[name])
+                raise InputError(f"{self.name}: the unit has no {name}: give it rows with {name} = {only} alone")
         return self.read.design
 
     def run(self, rows: Rows) -> Ran:
         """Return d of every row."""
-        return Ran.all(evaluate_batch(self.read.design, rows.batch))
+        return Ran.all(evaluate_batch(self.design_of(rows), rows.batch))
 
 
 @dataclass(frozen=True)
@@ -318,6 +325,6 @@ _KINDS = {
     "process": _Kind(":COMMAND", _process),
     "cpu": _Kind(":INSTRUCTION", _cpu),
     "cuda": _Kind("[:N]", _cuda, alone=True),
-    "rtl": _Kind(":UNIT.toml", lambda name, _: RtlTarget(read_whole(name)[0])),
+    "rtl": _Kind(":UNIT.toml", lambda name, _: RtlTarget(read_rtl(name)[0])),
     "rtl-simulator": _Kind(":UNIT.toml", lambda name, _: SimulatorTarget(read_whole(name)[0])),
 }

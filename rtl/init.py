@@ -143,6 +143,7 @@ def _try_formats(found: _Map, path: Path, text: str, module: Module) -> bool:
         return False
     fitting = formats_that_fit(file, module, words)
     if fitting:
+        _leave_c_out(found, fitting)
         fitting.sort(key=lambda x: x != found.formats)  # what is declared comes first where it fits
         found.formats, *found.also = fitting
         width = FORMATS[found.formats["a"]].bits
@@ -253,6 +254,15 @@ def _guessed(
             fmt = f"{kind}{len(register.bits)}"
             found.formats[operand] = fmt if _is_format(fmt) else _WIDE.get(len(register.bits), "")
     return found
+
+
+def _leave_c_out(found: _Map, fitting: list[dict[str, str]]) -> None:
+    """Make c of a unit without one -0, where floating-point numbers have that: +0 would change the sign of a zero."""
+    d = FORMATS[fitting[0]["d"]]
+    if "c" not in found.ports and not d.is_integer and not d.nan_is_minus_zero:
+        found.ports["c"] = f'"{d.bits}\'h{d.hex(1 << d.sign_position)[2:]}"  # no c: -0 changes no sum'
+        for formats in fitting:
+            formats["c"] = formats["d"]
 
 
 def _is_format(name: str) -> bool:
@@ -431,7 +441,7 @@ def _lines_of_ports(found: _Map, module: Module) -> list[str]:
         if stated is not None:
             lines.append(f"{operand} = {stated}" + (f"  # CHECK: or {listed}?" if others else ""))
         elif operand == "c" and found.also is not None and not others:
-            lines.append("# no c: d is the sum of the products alone")
+            lines.append("# no c: it is +0")
         else:
             which = f": one of {listed}?" if others else ""
             lines.append(f'# {operand} = "?"  # no port has such a name{which}')

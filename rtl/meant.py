@@ -56,9 +56,7 @@ def read_whole(path: str | Path) -> tuple[RtlUnit, Design | None]:
     """Return what ``read_rtl`` does, of a unit that computes d for every c. Raises InputError for one without c."""
     unit, meant = read_rtl(path)
     for name in unit.fixed:
-        raise InputError(
-            f"{path}: the unit has no {name}: `mmaproof rtl` can show, run, prove and check it, nothing else"
-        )
+        raise InputError(f"{path}: the unit has no {name}: `mmaproof rtl`, identify and replay take it, nothing else")
     return unit, meant
 
 

@@ -239,6 +239,9 @@ class Identified(Answer):
     problem: Annotated[str | None, Means("what went wrong; null if nothing did")]
     proof: Annotated[EqualityProof | None, Means("of RTL: whether it is proved to be what was found")]
     assumed: Assumed
+    where: Annotated[
+        list[str] | Absent, Means("what operands that the target lacks are: all else is said where they are so")
+    ] = ABSENT
 
 
 class Bin(Answer):

@@ -480,6 +480,7 @@ def _identify(answer: Identified, find: Find) -> Markup:
     named: dict[str, Cell] = {
         "interface": answer.interface,
         "k": answer.k,
+        "all is said where": "" if answer.where is ABSENT else ", ".join(answer.where),
         "identified": "yes" if answer.identified else "no",
         "matches": ", ".join(answer.matches),
         "asked": f"{answer.operands} operand sets in {answer.batches} batches",

@@ -6,6 +6,7 @@ The unit that is to be identified: it takes batches of operands and returns patt
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -154,6 +155,8 @@ class Oracle:
 
     target: Target
     interface: Interface
+    fixed: Mapping[str, int] = field(default_factory=dict)
+    """the pattern of each element of the operands that the target does not have"""
     batches: int = 0
     operands: int = 0
     seconds: float = 0.0
@@ -161,12 +164,20 @@ class Oracle:
     unanswered: int = 0
     """rows of the validation that came without an answer"""
 
+    @property
+    def where(self) -> tuple[str, ...]:
+        """The preconditions of everything that is found out: what operands are that the target does not have."""
+        return tuple(f"{name}={pattern:#x}" for name, pattern in self.fixed.items())
+
     def ask(self, batch: OperandBatch) -> tuple[OperandBatch, Patterns]:
         """Return the rows that were answered, and their d; ``problem`` says why others were not.
+
+        Operands that the target does not have are its constants in these rows.
 
         Raises InputError where the target does not take the interface.
         """
         started = time.monotonic()
+        batch = batch.with_constants(self.fixed)
         rows = self.rows(batch)
         self.target.design_of(rows)
         ran = self.target.run(rows)

@@ -71,7 +71,7 @@ def identify(
     asked = _interface(runner, interface, k)
     axes = _axes(space, asked)
     identifier = Identifier(
-        Oracle(runner, asked),
+        Oracle(runner, asked, runner.read.fixed if isinstance(runner, RtlTarget) else {}),
         axes,
         solver=solver,
         seconds=limits.after(time.monotonic() - began, "the space").seconds,

@@ -401,7 +401,7 @@ class Identifier:
             batch = draw(name, self.any_design, SEARCHED, self.interface.k, self.rng)
             half = SEARCHED // 2
             parts += [batch.select(slice(half)), sparse(self.any_design, batch.select(slice(half, None)), self.rng)]
-        return OperandBatch.concatenate(parts)
+        return OperandBatch.concatenate(parts).with_constants(self.oracle.fixed)
 
     def _is_refuted(self, fit: Fit, best: Behaviour) -> bool:
         """Validate on ladders and many more rows; where some differ, add a few to the evidence, and return that.
@@ -506,7 +506,7 @@ class Identifier:
         asked = [x for pair, x in pairs.items() if pair not in self._related]
         ours, witnesses = self.interface.design(first), []
         tasks = _Tasks(len(asked), lambda i: (ours, self.interface.design(asked[i]), self._proof_limits()))
-        answers = self.run(partial(_related, self.solving), tasks)
+        answers = self.run(partial(_related, self.solving, self.oracle.where), tasks)
         self._unproved |= pairs.keys() - self._related.keys()
         for other in asked:
             if self.until.left <= self.reserved:
@@ -580,10 +580,10 @@ class _Tasks(Sequence[_Pair]):
         return self.made(index)
 
 
-def _related(solving: Solving, pair: _Pair) -> tuple[bool, Operands | None]:
+def _related(solving: Solving, where: tuple[str, ...], pair: _Pair) -> tuple[bool, Operands | None]:
     """Return whether two designs are proved equal, and operands on which they differ. It is done in any process."""
     *designs, limits = pair
-    answer = compare(*designs, solver=solving, limits=limits, budget=None)
+    answer = compare(*designs, solver=solving, limits=limits, where=where, budget=None)
     return answer.status is Status.PROVED, answer.witness
 
 

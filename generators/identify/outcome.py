@@ -91,7 +91,10 @@ class Identification:
         elif not self.matches:
             fitting = ", ".join(x.name for x in self.fitting)
             what = f"agrees with {fitting}, not proved" if fitting else "no design of the catalogue"
-        return f"<{self.oracle.target.name}: {what}; {self.oracle.operands} operand sets asked, {self.tried} tried>"
+        where = f"where {', '.join(self.oracle.where)}, " if self.oracle.where else ""
+        return (
+            f"<{self.oracle.target.name}: {where}{what}; {self.oracle.operands} operand sets asked, {self.tried} tried>"
+        )
 
     @property
     def design(self) -> Design | None:

@@ -1,5 +1,7 @@
 """Units without an accumulator or without the upper bits of d, and the order of the elements of unpacked ports."""
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,11 @@ from mmaproof.cli.main import main
 from mmaproof.cli.options import named_design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError
+from mmaproof.designs.operands import OperandBatch
+from mmaproof.generators.identify.evidence import Oracle
+from mmaproof.generators.identify.space import Interface
 from mmaproof.hardware_replay.rtl_simulator import run_sources
+from mmaproof.hardware_replay.targets import find_target
 from mmaproof.rtl import read_unit
 from mmaproof.rtl.netlist import Port
 from mmaproof.rtl.slices import bits_of
@@ -43,10 +49,25 @@ def test_a_unit_without_c_is_nothing_else_than_a_unit(tmp_path: Path) -> None:
     assert evaluate(read_unit(path).design, OPERANDS) == 0xFFFFFFFF
     assert run_sources(read_unit(path), OPERANDS, 0xFFFFFFFF).d in (0xFFFFFFFF, None)
     assert main(["compare", f"rtl:{path}", INT8, "--k", "2"]) == 2
-    with pytest.raises(InputError, match=r"the unit has no c: `mmaproof rtl` can show"):
+    with pytest.raises(InputError, match=r"the unit has no c: `mmaproof rtl`, identify and replay take it"):
         named_design(f"rtl:{path}")
     command = ["rtl", "run", str(path), "--a", "0x2,0xff", "--b", "0x3,0x7", "--c"]
     assert (main([*command, "0x0"]), main([*command, "0x1"])) == (0, 2)
+
+
+@pytest.mark.middle
+def test_a_unit_without_c_is_identified_where_c_is_zero(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = without_c(tmp_path)
+    assert main(["identify", f"rtl:{path}", "--json", "--timeout", "120"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["where"] == ["c=0x0"] and answer["proof"]["verdict"] == "equivalent-when"
+    # what c alone tells apart is not observable: this unit cannot overflow
+    assert "saturate" in answer["unobservable"]["integer_overflow"]
+    target = find_target(f"rtl:{path}")
+    rows = Oracle(target, Interface.parse("s32.s8.s8.s32", 2)).rows
+    batch = OperandBatch.of_rows(read_unit(path).design.formats, [replace(OPERANDS, c=1)])
+    with pytest.raises(InputError, match=r"the unit has no c: give it rows with c = 0x00000000 alone"):
+        target.run(rows(batch))
 
 
 TIMES_THREE = """module unit(input signed [7:0] a0, a1, input signed [31:0] c, output signed [31:0] d);
