@@ -195,10 +195,10 @@ def _replayed(
         of = [(numbered.number(x), question.k) for x in question.designs]
         d, e = (int(returned[x][given[x][1][witness]]) for x in of)
         if question.is_refuted_by_results(witness, d, e):
-            found = Comparison(
-                Status.REFUTED, seconds, witness=witness, origin=origin, question=question, results=(d, e)
+            yield (
+                number,
+                Comparison(Status.REFUTED, seconds, witness=witness, origin=origin, question=question, results=(d, e)),
             )
-            yield number, found
 
 
 class _Arithmetics:
