@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rich.table import Table
-
 from mmaproof.cli.options import (
     QUESTION,
     SOLVING,
@@ -137,6 +135,8 @@ def compare_places(first: str, second: str, showing: ShowingOptions) -> int:
 
 
 def _print_places(first: str, second: str, pairs: Sequence[Pair]) -> None:
+    from rich.table import Table
+
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("a, b", "d", f"{first}, K", f"{second}, K", "parameters"):
         table.add_column(heading, overflow="fold")

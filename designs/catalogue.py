@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib.resources import files
@@ -72,11 +72,37 @@ class _Family:
     """that of its file: rows of a catalogue elsewhere take over its parameters, and not what these rest on"""
 
 
+class _Designs(Mapping[str, Design]):
+    """Designs by full name, in the order of their rows. A design is made when it is first asked for."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, Design | Callable[[], Design]] = {}
+
+    def add(self, name: str, held: Design | Callable[[], Design]) -> None:
+        """Add the design of a name, or what makes it."""
+        self._held[name] = held
+
+    def __getitem__(self, name: str) -> Design:
+        held = self._held[name]
+        if not isinstance(held, Design):
+            held = self._held[name] = held()
+        return held
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._held
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._held)
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+
 @dataclass(frozen=True)
 class Catalogue:
     """The designs of catalogue files by full name, and their architectures."""
 
-    designs: dict[str, Design]
+    designs: Mapping[str, Design]
     architectures: dict[str, Architecture]
 
     def find(self, text: str) -> Design:
@@ -185,12 +211,12 @@ class Catalogue:
             )
         if architecture not in self.architectures:
             return self._find_base(f"{self.architecture(architecture)}/{wanted}")
-        here = [d for d in self.designs.values() if d.architecture == architecture]
-        matches = [d for d in here if _is_shortening(_parts(wanted), _parts(d.instruction))]
+        here = [x.partition("/")[2] for x in self.designs if x.startswith(f"{architecture}/")]
+        parts = _parts(wanted)
+        matches = [self.designs[f"{architecture}/{x}"] for x in here if _is_shortening(parts, _parts(x))]
         if not matches:
             raise DesignError(
-                f"{architecture} has no instruction {shortened(wanted)!r}"
-                + did_you_mean(wanted, [d.instruction for d in here]),
+                f"{architecture} has no instruction {shortened(wanted)!r}" + did_you_mean(wanted, here),
                 advice=f"list them with: mmaproof list {architecture}",
             )
         if len({_without_shape(d.instruction) for d in matches}) > 1:
@@ -248,9 +274,13 @@ def load_catalogue() -> Catalogue:
 
     Raises CatalogueError if one of the files is wrong.
     """
-    folder = Path(str(files("mmaproof.designs") / "data" / "catalogue"))
     named = os.environ.get(CATALOGUE_VARIABLE, "")
-    return read_catalogue(*(folder / f"{x}.toml" for x in FILES), *(Path(p) for p in named.split(os.pathsep) if p))
+    return read_catalogue(*(_folder() / f"{x}.toml" for x in FILES), *(Path(p) for p in named.split(os.pathsep) if p))
+
+
+def _folder() -> Path:
+    """Return the folder of the project's own catalogue files."""
+    return Path(str(files("mmaproof.designs") / "data" / "catalogue"))
 
 
 def find_design(name: str | Design) -> Design:
@@ -268,11 +298,16 @@ def find_design(name: str | Design) -> Design:
 def read_catalogue(*paths: Path) -> Catalogue:
     """Read catalogue files. A later file may use the architectures and families of the files before it.
 
-    Raises CatalogueError, which names the file, the row and the field that is wrong.
+    Raises CatalogueError, which names the file, the row and the field that is wrong. What the parameters of a row make
+    together is found out here for all files but the project's own: of these a design is made when it is asked for.
     """
     architectures: dict[str, Architecture] = {}
     families: dict[str, _Family] = {}
-    designs: dict[str, Design] = {}
+    designs, own = _Designs(), _folder()
+
+    def add(path: Path, name: str, make: Callable[[], Design]) -> None:
+        designs.add(name, make if path.parent == own else make())
+
     for path in paths:
         data = read_toml(path, CatalogueError)
         for name in data:
@@ -282,18 +317,17 @@ def read_catalogue(*paths: Path) -> Catalogue:
         architectures |= {name: x.architecture() for name, x in stated.items()}
         families |= {x.name: x.family() for x in _tables(path, data, "families")}
         for row in _units(path, data):
-            for design in row.designs(architectures, families):
-                if design.base_name in designs:
-                    raise row.wrong(
-                        "instructions",
-                        f"{design.base_name} is listed twice (first as {designs[design.base_name].source!r})",
-                    )
-                designs[design.base_name] = design
-        for name, table in stated.items():
-            for design in table.assumed_designs(architectures, list(designs.values())):
-                if design.base_name in designs:
-                    raise table.wrong("assumed_like", f"{design.base_name} is listed too: {name} has rows of its own")
-                designs[design.base_name] = design
+            for name, make in row.designs(architectures, families):
+                if name in designs:
+                    first = designs[name].source
+                    raise row.wrong("instructions", f"{name} is listed twice (first as {first!r})")
+                add(path, name, make)
+        for architecture, table in stated.items():
+            for name, make in table.assumed_designs(architectures, designs):
+                if name in designs:
+                    problem = f"{name} is listed too: {architecture} has rows of its own"
+                    raise table.wrong("assumed_like", problem)
+                add(path, name, make)
     return Catalogue(designs, architectures)
 
 
@@ -332,8 +366,10 @@ class _Table(Fields):
         like, lacks = self.text_or_none("assumed_like"), self.texts("lacks")
         return Architecture(self.name, self.text("title"), self.texts("targets"), like, lacks)
 
-    def assumed_designs(self, architectures: dict[str, Architecture], designs: list[Design]) -> Iterator[Design]:
-        """Yield the designs that this architecture takes over from the one that it is assumed to be like, if any."""
+    def assumed_designs(
+        self, architectures: dict[str, Architecture], designs: Mapping[str, Design]
+    ) -> Iterator[tuple[str, Callable[[], Design]]]:
+        """Yield the names that this architecture takes over from the one it is like, and what makes the designs."""
         like = architectures[self.name].assumed_like
         if like is None:
             return
@@ -341,14 +377,19 @@ class _Table(Fields):
         if like not in described:
             raise self.wrong("assumed_like", f"{like!r} has no rows: one of {', '.join(described)}")
         lacks = architectures[self.name].lacks
-        taken = [x for x in designs if x.architecture == like]
-        if unknown := [x for x in lacks if not any(y.instruction.startswith(x) for y in taken)]:
+        taken = [x.removeprefix(f"{like}/") for x in designs if x.startswith(f"{like}/")]
+        if unknown := [x for x in lacks if not any(y.startswith(x) for y in taken)]:
             raise self.wrong("lacks", f"{like} has no instruction {unknown[0]}...")
-        for design in (x for x in taken if not x.instruction.startswith(lacks)):
-            row = f"{self.name}/{design.evidence.row.partition('/')[2]}"
-            evidence = RowEvidence(row, Evidence(Level.ASSUMED, ""), like=like)
-            source = f"assumed, described by no source: as {design.base_name} ({design.source})"
-            yield replace(design, architecture=self.name, source=source, evidence=evidence)
+        for instruction in (x for x in taken if not x.startswith(lacks)):
+            yield f"{self.name}/{instruction}", partial(self._assumed, designs, f"{like}/{instruction}")
+
+    def _assumed(self, designs: Mapping[str, Design], name: str) -> Design:
+        """Return the design of this name as one of this architecture."""
+        design = designs[name]
+        row = f"{self.name}/{design.evidence.row.partition('/')[2]}"
+        evidence = RowEvidence(row, Evidence(Level.ASSUMED, ""), like=design.architecture)
+        source = f"assumed, described by no source: as {name} ({design.source})"
+        return replace(design, architecture=self.name, source=source, evidence=evidence)
 
     def family(self) -> _Family:
         """Return the family that this table describes."""
@@ -384,8 +425,10 @@ class _Table(Fields):
                     raise self.wrong(name, str(error)) from error
         return found
 
-    def designs(self, architectures: dict[str, Architecture], families: dict[str, _Family]) -> Iterator[Design]:
-        """Yield the designs of a [[unit]] table, one for each instruction and combination of formats."""
+    def designs(
+        self, architectures: dict[str, Architecture], families: dict[str, _Family]
+    ) -> Iterator[tuple[str, Callable[[], Design]]]:
+        """Yield the names of a [[unit]] table, one for each instruction and formats, and what makes the designs."""
         self.only((*_ROW_FIELDS, *_ROW_OPTIONAL), _ROW_FIELDS)
         for name, known in (("architecture", architectures), ("family", families)):
             if self.text(name) not in known:
@@ -410,7 +453,8 @@ class _Table(Fields):
         evidence = resting.refined(f"{self.text('architecture')}/{named[0][0]}", self.evidence())
         composed = cache(partial(_composed, {x: value for x, value in settings.items() if x != "L_max"}, stated))
         for instruction, signature in named:
-            yield self.design(instruction, signature, settings["L_max"], composed, evidence)
+            name = f"{self.text('architecture')}/{instruction}"
+            yield name, partial(self.design, instruction, signature, settings["L_max"], composed, evidence)
 
     def instruction(self, template: str, signature: Signature) -> str:
         """Return the instruction that a template spells for the formats of ``signature``."""

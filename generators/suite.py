@@ -380,7 +380,7 @@ def choose(task: Task) -> Choice:
     whole = task.question(everything, task.length)
     stored = stored_witness(task.solving.store, whole)
     if stored is not None:
-        return _one(Chosen(stored[0], f"the store: {stored[1]}"))
+        return _one(Chosen(*stored))
     start = _batch(whole, [x for need in task.needs for x in _padded(whole, need.witness)])
     finite = task.question(everything, task.length, finite=True)
     for question in (finite, whole) if finite.where else (whole,):

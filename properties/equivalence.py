@@ -133,6 +133,12 @@ class Equivalence(Question):
         d, e = self.integer_results(operands, {})
         return not self.are_equal(d.algebra, d, e).data
 
+    def is_refuted_by_results(self, operands: Operands, d: int, e: int) -> bool:
+        """Return whether the operands satisfy the preconditions, and patterns that the designs return violate it."""
+        bits = self.designs[0].d_format.bits
+        words = (_INTEGERS.unsigned(x, bits) for x in (d, e))
+        return self.is_meant(operands) and not self.are_equal(_INTEGERS, *words).data
+
     def are_equal(self, algebra: Algebra[D, T], d: Word[D], e: Word[D]) -> Truth[T]:
         """Return whether two results count as equal."""
         fmt = self.designs[0].d_format

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, overload
 
 from mmaproof.designs.catalogue import find_design
@@ -29,22 +31,38 @@ def trace(design: Design | str, operands: Operands) -> DotProduct[int, bool]:
     >>> len(mmaproof.trace("volta/f32.f16.f16.f32", ones).steps)
     1
     """
-    return _traced(design, operands, _INTEGERS)
-
-
-def _traced(design: Design | str, operands: Operands, algebra: IntegerAlgebra) -> DotProduct[int, bool]:
     design = find_design(design)
     operands.check(design)
+    return dot_product_accumulate(design, _INTEGERS, _shared_words(operands, _widths(design)))
+
+
+def _widths(design: Design) -> tuple[int, int, int, int]:
+    """Return the widths of a, b, c and the scales."""
     a, b, c, _ = design.formats
-    scale_bits = 0 if design.scale_format is None else design.scale_format.bits
-    words = OperandWords(
-        [algebra.unsigned(x, a.bits) for x in operands.a],
-        [algebra.unsigned(x, b.bits) for x in operands.b],
-        algebra.unsigned(operands.c, c.bits),
-        [algebra.unsigned(x, scale_bits) for x in operands.scale_a],
-        [algebra.unsigned(x, scale_bits) for x in operands.scale_b],
+    return a.bits, b.bits, c.bits, 0 if design.scale_format is None else design.scale_format.bits
+
+
+def _words(operands: Operands, widths: tuple[int, int, int, int], algebra: IntegerAlgebra) -> OperandWords[int]:
+    """Return operands as words, one for each pattern of a column."""
+    a, b, c, scale = widths
+
+    def column(patterns: tuple[int, ...], width: int) -> list[Word[int]]:
+        held = {x: algebra.unsigned(x, width) for x in dict.fromkeys(patterns)}
+        return [held[x] for x in patterns]
+
+    return OperandWords(
+        column(operands.a, a),
+        column(operands.b, b),
+        algebra.unsigned(operands.c, c),
+        column(operands.scale_a, scale),
+        column(operands.scale_b, scale),
     )
-    return dot_product_accumulate(design, algebra, words)
+
+
+@lru_cache(maxsize=2)
+def _shared_words(operands: Operands, widths: tuple[int, int, int, int]) -> OperandWords[int]:
+    """Return operands as words. What two designs read alike is read once: a witness is held against all readings."""
+    return replace(_words(operands, widths, _INTEGERS), read={})
 
 
 class _Named(IntegerAlgebra):
@@ -79,8 +97,9 @@ def named_signals(design: Design | str, operands: Operands) -> dict[str, tuple[i
 
     Raises as ``trace``.
     """
-    algebra = _Named()
-    _traced(design, operands, algebra)
+    algebra, design = _Named(), find_design(design)
+    operands.check(design)
+    dot_product_accumulate(design, algebra, _words(operands, _widths(design), algebra))
     return algebra.kept
 
 

@@ -10,18 +10,21 @@ import math
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from mmaproof.designs.arithmetic import Arithmetic, same_arithmetic
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
+from mmaproof.designs.operands import OperandBatch
 from mmaproof.designs.signature import Signature
 from mmaproof.properties.equivalence import Equivalence
-from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.evaluate import evaluate_batch
+from mmaproof.smt.solving.limits import Limits, worked
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.verification.compare import DEFAULT_LIMITS, Comparison, compare
 from mmaproof.verification.executors import DISTRIBUTION, ONE_AT_A_TIME, Pool, finished, running_version
-from mmaproof.verification.search import Budget
+from mmaproof.verification.search import Budget, kept_witness
 from mmaproof.verification.strategies import BY_IDENTITY
 
 SEARCH = Budget(rows=20_000, seconds=math.inf)
@@ -133,11 +136,11 @@ def compare_all(
     """Yield the verdict on every comparable pair of designs of different names, in the order in which verdicts come.
 
     A question is asked once for all pairs of the same two arithmetics at the same length, and last where the two are
-    one computation. No verdict is inferred from others, because lengths differ from pair to pair. At most ``at_once``
-    questions are submitted at a time to the executor that ``pool`` makes. If a question raises or its process dies, it
-    is asked once more in an executor of its own. If that fails too, it is unknown. The process that answers has
-    evaluated the witness. With ``replays`` it is evaluated in this process too, as is right where other machines
-    answer. Closing the iterator ends what still runs.
+    one computation. No verdict is inferred from others, because lengths differ from pair to pair. Stored witnesses are
+    evaluated first, and here. At most ``at_once`` questions are submitted at a time to the executor that ``pool``
+    makes. If a question raises or its process dies, it is asked once more in an executor of its own. If that fails too,
+    it is unknown. The process that answers has evaluated the witness. With ``replays`` it is evaluated in this process
+    too, as is right where other machines answer. Closing the iterator ends what still runs.
     """
     asked: dict[tuple[frozenset[int], int], list[Equivalence]] = {}
     same: dict[tuple[frozenset[int], int], list[Equivalence]] = {}
@@ -149,12 +152,53 @@ def compare_all(
         of = same if is_same else asked
         of.setdefault((arithmetics, question.k), []).append(question)
     sharing = [*asked.values(), *same.values()]
-    tasks = [Task(*questions[0].designs, solving, limits, seed, running_version()) for questions in sharing]
-    for number, result in finished(compared, tasks, pool, at_once):
+    replayed = set()
+    for number, answer in _replayed([questions[0] for questions in asked.values()], solving.store, numbered):
+        replayed.add(number)
+        yield from _of_all(answer, sharing[number], number)
+    left = [number for number in range(len(sharing)) if number not in replayed]
+    tasks = [Task(*sharing[number][0].designs, solving, limits, seed, running_version()) for number in left]
+    for place, result in finished(compared, tasks, pool, at_once):
+        number = left[place]
         question = sharing[number][0]
         answer = _believed(question, result, replays=replays).about(question)
-        for other in sharing[number]:
-            yield PairVerdict(answer.about(other), None if answer.origin == BY_IDENTITY else number)
+        yield from _of_all(answer, sharing[number], None if answer.origin == BY_IDENTITY else number)
+
+
+def _of_all(answer: Comparison, sharing: Sequence[Equivalence], number: int | None) -> Iterator[PairVerdict]:
+    """Yield the verdict for each of the questions that share it."""
+    for question in sharing:
+        yield PairVerdict(answer.about(question), number)
+
+
+def _replayed(
+    questions: Sequence[Equivalence], store: Path | None, numbered: _Arithmetics
+) -> Iterator[tuple[int, Comparison]]:
+    """Yield the questions that stored witnesses refute again, by number. A design evaluates all of its own at once."""
+    began = worked()
+    kept = {
+        number: found
+        for number, question in enumerate(questions)
+        if all(x.step.is_parametric for x in question.designs) and (found := kept_witness(store, question)) is not None
+    }
+    given: dict[tuple[int, int], tuple[Design, dict[Operands, int]]] = {}
+    for number, (witness, _) in kept.items():
+        for design in questions[number].designs:
+            _, rows = given.setdefault((numbered.number(design), questions[number].k), (design, {}))
+            rows.setdefault(witness, len(rows))
+    returned = {
+        x: evaluate_batch(design, OperandBatch.of_rows(design.formats, [*rows])) for x, (design, rows) in given.items()
+    }
+    seconds = (worked() - began) / max(len(kept), 1)
+    for number, (witness, origin) in kept.items():
+        question = questions[number]
+        of = [(numbered.number(x), question.k) for x in question.designs]
+        d, e = (int(returned[x][given[x][1][witness]]) for x in of)
+        if question.is_refuted_by_results(witness, d, e):
+            yield (
+                number,
+                Comparison(Status.REFUTED, seconds, witness=witness, origin=origin, question=question, results=(d, e)),
+            )
 
 
 class _Arithmetics:
@@ -181,7 +225,7 @@ def _believed(question: Equivalence, result: Comparison | str, *, replays: bool)
     if not replays or result.witness is None:
         return result
     d, e = question.integer_results(result.witness, result.unknown)
-    if not question.is_meant(result.witness) or question.are_equal(d.algebra, d, e).data:
+    if not question.is_refuted_by_results(result.witness, d.data, e.data):
         return _unknown(question, "the witness that came back does not replay here")
     return replace(result, results=(d.data, e.data))
 

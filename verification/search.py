@@ -313,14 +313,19 @@ SOURCES = ("designs", "smt", "rtl", "gemm", "generators", "hardware_replay", "pr
 
 def stored_witness(store: Path | None, question: Question) -> tuple[Operands, str] | None:
     """Return stored operands that refute ``question`` on integers, and their origin; None if there are none."""
+    found = kept_witness(store, question)
+    return found if found is not None and question.is_refuted_by(found[0]) else None
+
+
+def kept_witness(store: Path | None, question: Question) -> tuple[Operands, str] | None:
+    """Return the operands that a store has for ``question``, which nobody has evaluated here, and their origin."""
     if store is None or (key := question.key) is None:
         return None
     found = Store(store).witness(key)
     if found is None:
         return None
-    text, origin = found
-    operands = _read(question, text)
-    return (operands, origin) if operands is not None and question.is_refuted_by(operands) else None
+    operands = _read(question, found[0])
+    return None if operands is None else (operands, f"the store: {found[1]}")
 
 
 def store_witness(store: Path | None, question: Question, witness: Operands, origin: str) -> None:

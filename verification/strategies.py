@@ -320,9 +320,7 @@ def witness_store(case: Case) -> QuestionVerdict | None:
     if found is None:
         return None
     witness, origin = found
-    return QuestionVerdict(
-        Status.REFUTED, case.seconds, witness=witness, question=case.question, origin=f"the store: {origin}"
-    )
+    return QuestionVerdict(Status.REFUTED, case.seconds, witness=witness, question=case.question, origin=origin)
 
 
 def proof_store(case: Case) -> QuestionVerdict | None:

@@ -9,6 +9,7 @@ import pytest
 from support.published import TABLE_4
 
 from mmaproof.designs.catalogue import FILES, find_design, load_catalogue, read_catalogue
+from mmaproof.designs.design import Design
 from mmaproof.designs.errors import CatalogueError, DesignError
 from mmaproof.smt.evaluate import evaluate_batch
 from mmaproof.verification.distributions import draw
@@ -135,6 +136,19 @@ def test_a_catalogue_of_ones_own(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text(GOOD)
     assert read_catalogue(path).find("paper/f32.f16.f16.f32").k == 4
+
+
+def test_designs_are_made_when_they_are_asked_for(monkeypatch):
+    """Most commands ask for two of a thousand."""
+    made = []
+    monkeypatch.setattr(Design, "__post_init__", lambda x: made.append(x.base_name))
+    catalogue = load_catalogue.__wrapped__()
+    assert made == []
+    found = catalogue.find("turing/f32.f16.f16.f32")
+    assert found.base_name in made
+    assert len(made) < 10
+    assert catalogue.designs[found.base_name] is found
+    assert [x.base_name for x in catalogue.designs.values()] == list(catalogue.designs)
 
 
 def test_a_catalogue_beside_the_projects(tmp_path, monkeypatch):

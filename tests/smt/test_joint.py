@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.generators.identify.space import Behaviour, Interface, default_axes, variants
@@ -15,6 +16,7 @@ from mmaproof.smt.backends import Backend
 from mmaproof.smt.evaluate import SharedBatch, evaluate_batch, evaluate_on_arrays
 from mmaproof.smt.joint import JointDesigns
 from mmaproof.smt.semantics import unit
+from mmaproof.smt.trace import trace
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 
 FP8 = Interface.parse("f32.e4m3.e4m3.f32", 8)
@@ -85,6 +87,17 @@ def test_shared_rows_are_read_once(monkeypatch):
         other = dataclasses.replace(design, step=dataclasses.replace(design.step, fraction_bits=bits))
         evaluate_on_arrays(other, shared)
     assert len(read) == design.k
+
+
+def test_operands_of_one_element_are_read_once(monkeypatch):
+    """A witness is held against all readings of two units, and most of its elements are zero."""
+    design = readers()[0]
+    given = Operands((0x3C,) * 3 + (0,) * (design.k - 3), (0x3C,) * 3 + (0,) * (design.k - 3), 5)
+    read = []
+    monkeypatch.setattr(unit, "_factors", lambda *x, before=unit._factors: read.append(x) or before(*x))
+    for bits in (20, 21, 22):
+        trace(dataclasses.replace(design, step=dataclasses.replace(design.step, fraction_bits=bits)), given)
+    assert len(read) == 2
 
 
 def test_more_rows_than_are_shared_at_once(monkeypatch):

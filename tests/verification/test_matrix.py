@@ -1,8 +1,10 @@
 """Matrices of comparisons: shared questions are answered as each pair would be, and no pair goes missing."""
 
 import itertools
+import json
 import math
 import os
+import sqlite3
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
@@ -58,6 +60,13 @@ def ask_all(designs, pool=HERE, **options):
     options = {"at_once": 1, "solving": Solving(), "limits": LIMITS, **options}
     with closing(compare_all(designs, pool=pool, **options)) as answers:
         return list(answers)
+
+
+class Unused(ThreadPoolExecutor):
+    """An executor that is asked nothing."""
+
+    def submit(self, *_):
+        raise AssertionError
 
 
 def known(answers):
@@ -235,6 +244,37 @@ def test_a_witness_that_does_not_replay_is_not_believed(monkeypatch):
 
 
 @pytest.mark.middle
+def test_stored_witnesses_are_evaluated_without_an_executor(few, tmp_path):
+    """The answers are those that questions have alone, and only what is proved is asked."""
+    solving = Solving(store=tmp_path / "s.sqlite")
+    before, again = (ask_all(FEW, solving=solving) for _ in range(2))
+    assert known(again) == known(before) == known(few)
+    stored = [x.comparison for x in again if x.comparison.witness is not None]
+    assert stored
+    assert all(x.origin.startswith("the store: search") for x in stored)
+    for x in stored:
+        assert x.results == tuple(d.data for d in x.question.integer_results(x.witness, {}))
+    different = [find_design(x) for x in NAMES[:3:2]]
+    assert [x.status for x in ask_all(different, Unused, solving=solving)] == [Status.REFUTED]
+
+
+@pytest.mark.parametrize("forged", [{"a": 0}, {"b": 0}, {"a": 1 << 16}], ids=["equal", "zero", "too wide"])
+def test_a_stored_witness_that_does_not_replay_is_asked_again(tmp_path, forged):
+    path = tmp_path / "s.sqlite"
+    pair = [find_design(x) for x in NAMES[:3:2]]
+    (before,) = ask_all(pair, solving=Solving(store=path))
+    with closing(sqlite3.connect(path)) as store:
+        (text,) = store.execute("SELECT operands FROM witnesses").fetchone()
+        held = json.loads(text)
+        held |= {name: [f"{value:#06x}"] * len(held[name]) for name, value in forged.items()}
+        store.execute("UPDATE witnesses SET operands = ?", (json.dumps(held),))
+        store.commit()
+    (answer,) = ask_all(pair, solving=Solving(store=path))
+    assert answer.status is Status.REFUTED
+    assert answer.comparison.witness == before.comparison.witness
+    assert answer.comparison.origin.startswith("search")
+
+
 def test_classes_hold_what_is_proved_pair_by_pair(few):
     fp16, alone = groups_of(FEW, few)
     assert [[FEW.index(d) for d in c] for c in fp16.classes] == [[0, 1], [2, 3]]
