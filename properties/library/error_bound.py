@@ -18,7 +18,9 @@ from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.error_steps import ErrorSteps
+from mmaproof.smt.proving.cuts import WIDE, conversion_errors, cut_bounds, cut_errors
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
+from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.semantics import DotProduct, OperandWords, StepSignals, dot_product_accumulate
 from mmaproof.smt.semantics.patterns import Unpacked, unpack
 from mmaproof.smt.semantics.step_error import Returned, StepError
@@ -78,14 +80,26 @@ class WithinBound(RunQuestion):
         return sides.returned(algebra, d, e), total, sides.bound_of_terms(algebra, step.e_max, e)
 
     @property
-    def decides_by_argument(self) -> bool:
+    def _is_asked(self) -> bool:
         """Whether one step is one sum that its register holds, and results are not flushed, which u leaves out."""
         needed = (Guarantee.EXACT_SUM, Guarantee.SUBNORMAL_RESULTS)
         return has_single_sum(self.design) and self.design.guarantees(*needed) and self.is_one_step
 
+    @property
+    def decides_by_argument(self) -> bool:
+        """Whether the sum is so narrow that the error of its conversion is one lemma."""
+        return self._is_asked and self.symbolic_step().sums[0].total.width <= WIDE
+
     def argument(self) -> Argument | None:
         """Return why cuts and the conversion move a sum by less than the bound; None if they may move it by more."""
         return self._bounded if self.decides_by_argument else None
+
+    def lemmas(self) -> Sequence[Lemma]:
+        """Return lemmas of a wide sum: a cut moves each term by less than a unit, and rho their sum by at most u."""
+        if not self._is_asked or self.decides_by_argument:
+            return ()
+        (total,) = self.symbolic_step().sums
+        return [*cut_errors(total), *cut_bounds(total), *conversion_errors(self.design, total)]
 
     def _bounded(self, kernel: Kernel) -> None:
         algebra = TermAlgebra(kernel.environment)

@@ -212,6 +212,11 @@ def _distance(algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D], most: in
     return ite(term.present, near, 0).narrow_to_unsigned(most.bit_length())
 
 
+def cut_errors(total: FusedSum[Any, Any]) -> Sequence[Lemma]:
+    """Return the lemmas that a cut moves every term of a sum by less than one unit, or at most half of one."""
+    return [CutError(kind, shape, cut) for kind, (shape, cut) in cut_terms(total).items()]
+
+
 def cut_bounds(total: FusedSum[Any, Any]) -> Sequence[Lemma]:
     """Return the lemmas that every cut term of a sum is within the bound that ``FusedSum.largest`` adds up."""
     return [CutBound(kind, shape, cut) for kind, (shape, cut) in cut_terms(total).items()]
