@@ -18,7 +18,7 @@ from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.error_steps import ErrorSteps
-from mmaproof.smt.proving.cuts import conversion_errors, cut_bounds, cut_errors
+from mmaproof.smt.proving.cuts import WIDE, conversion_errors, cut_bounds, cut_errors
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
 from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.semantics import DotProduct, OperandWords, StepSignals, dot_product_accumulate
@@ -37,9 +37,6 @@ class WithinBound(RunQuestion):
 
     e_max is as the design computes it. u is one ulp (half an ulp for rounding to nearest) in the precision p of rho,
     and an ulp is ``2**(max(e_d, e_min) - p)``. If products are cut in parts, L is the number of these.
-
-    The lemmas add up to the claim as follows. The cut moves each of the L + 1 terms by less than ``2**(e_max - F)``.
-    The register holds the sum of the cut terms. rho moves that sum by at most u.
     """
 
     def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
@@ -57,13 +54,14 @@ class WithinBound(RunQuestion):
 
     def step_error(self, terms: Sequence[Term[D, T]]) -> StepError:
         """Return what the two sides of the claim are, for the terms of a step."""
-        design = self.design
+        design, scale = self.design, self.design.scale_format
         return StepError.of(
             terms,
             design.step.conversion,
             kept_bits=kept_bits(design),
             cut_terms=design.step.cut_terms,
             places=self._places(),
+            least=design.a_format.e_min + design.b_format.e_min + (0 if scale is None else 2 * scale.e_min),
         )
 
     def _places(self) -> int:
@@ -81,17 +79,27 @@ class WithinBound(RunQuestion):
         total = sides.total(algebra, [sides.exact(algebra, t, e) for t in step.terms])
         return sides.returned(algebra, d, e), total, sides.bound_of_terms(algebra, step.e_max, e)
 
-    def lemmas(self) -> Sequence[Lemma]:
-        """Return what the class describes, unless the register may wrap or results are flushed, which u leaves out."""
+    @property
+    def _is_asked(self) -> bool:
+        """Whether one step is one sum that its register holds, and results are not flushed, which u leaves out."""
         needed = (Guarantee.EXACT_SUM, Guarantee.SUBNORMAL_RESULTS)
-        if not has_single_sum(self.design) or not self.design.guarantees(*needed) or not self.is_one_step:
+        return has_single_sum(self.design) and self.design.guarantees(*needed) and self.is_one_step
+
+    @property
+    def decides_by_argument(self) -> bool:
+        """Whether the sum is so narrow that the error of its conversion is one lemma."""
+        return self._is_asked and self.symbolic_step().sums[0].total.width <= WIDE
+
+    def argument(self) -> Argument | None:
+        """Return why cuts and the conversion move a sum by less than the bound; None if they may move it by more."""
+        return self._bounded if self.decides_by_argument else None
+
+    def lemmas(self) -> Sequence[Lemma]:
+        """Return lemmas of a wide sum: a cut moves each term by less than a unit, and rho their sum by at most u."""
+        if not self._is_asked or self.decides_by_argument:
             return ()
         (total,) = self.symbolic_step().sums
         return [*cut_errors(total), *cut_bounds(total), *conversion_errors(self.design, total)]
-
-    def argument(self) -> Argument:
-        """Return the same as steps."""
-        return self._bounded
 
     def _bounded(self, kernel: Kernel) -> None:
         algebra = TermAlgebra(kernel.environment)

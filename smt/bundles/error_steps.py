@@ -1,25 +1,17 @@
 """The bound of the error of one step as the steps of a bundle.
 
 All words are multiples of ``2**(e - K)`` as in ``StepError``, and one unit of the register is ``2**low`` of them. With
-S the register and Q the exact sum:
+S_j and Q_j the sums of the first j aligned and exact terms:
 
-* e is e_max, or e_max lies below the smallest exponent of d, and all terms are zero then: the aligned terms and the
+* e is e_max, or e_max lies below the smallest exponents, and all terms are zero then: the aligned terms and the
   result are those at e;
-* Q is less than N units away from S as there are terms (``ExactSumSteps``);
-* d is S, or it differs from S by at most one ulp, and both are whole units then. Each place of the last bit of d is
-  a case;
+* a cut moves a term by less than a unit of the cut. So the whole units of an exact term, rounded down, are the aligned
+  term and n more, with ``-g <= n < g`` for a unit of g, and there is a rest where n is -g;
+* the whole units of Q_j are those of Q_(j-1) and of term j, and one more where there is a carry from the rests. So
+  they are S_j + n, and the bounds of n add up. They are words of the lemma about one more term, so it is one lemma
+  whatever the number of terms;
+* d is a number of whole units, and as many units from S as an ulp has at most;
 * the claim follows from the last two, whatever the words are.
-
-How far the exact sum of a step lies from its register, as steps of a bundle.
-
-Words are multiples of ``2**(e - K)`` as in ``StepError``, and one unit of the register is ``2**low`` of them. With S_j
-and Q_j the sums of the first j aligned and exact terms:
-
-* a cut magnitude has the whole units of the exact one, or one more, and there is a rest then. So the whole units of an
-  exact term are the aligned term, or one less, and there is a rest then;
-* the whole units of Q_j are those of Q_(j-1) and of term j, and one more where there is a carry from the rests;
-* so they are S_j + n with ``-j <= n < j``, and there is a rest where n is -j. The words n have few bits, and words are
-  regrouped by laws, so that no lemma is about two wide sums at once.
 """
 
 from __future__ import annotations
@@ -47,13 +39,16 @@ from mmaproof.smt.proving.kernel import Kernel, NotComposedError
 from mmaproof.smt.proving.laws import LawsInUse
 from mmaproof.smt.proving.walk import substituted
 from mmaproof.smt.semantics import StepSignals
-from mmaproof.smt.semantics.align import align, largest_exponent
+from mmaproof.smt.semantics.align import Cut, align, largest_exponent
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.patterns import Unpacked, unpack
 from mmaproof.smt.semantics.step_error import Returned, StepError
+from mmaproof.smt.semantics.terms import Term
 
 _Word = Word[FNode]
 _Truth = Truth[FNode]
+_Limits = tuple[_Word, _Word]
+_AN_ULP = "d is at most one ulp from the register"
 _HOLDS = "the register holds the exact sum, cut"
 
 
@@ -71,164 +66,215 @@ class ExactSumSteps:
     Known to hold is that no exponent is above e_max.
     """
 
-    def __init__(self, algebra: TermAlgebra, laws: LawsInUse, total: FusedSum[FNode, FNode], sides: StepError) -> None:
+    def __init__(
+        self,
+        algebra: TermAlgebra,
+        laws: LawsInUse,
+        total: FusedSum[FNode, FNode],
+        sides: StepError,
+        highest: int,
+    ) -> None:
+        self._highest = highest
         self._algebra, self._laws, self._sum, self._sides, self._e = algebra, laws, total, sides, total.e_max
         self._low = sides.places - total.fraction_bits
         self._exact = [sides.exact(algebra, t, self._e) for t in total.terms]
         self._wide = sides.total_width(self._exact)
         self._width = self._wide - self._low
-        self._small = sides.units.bit_length() + 2
+        self.units = sides.units << (total.fraction_bits - sides.kept_bits)
+        self._small = self.units.bit_length() + 2
 
     def prove(self) -> Apart:
         """Add the steps. Return what they are about."""
         bounds = prove_bounds(self._laws, self._algebra, self._sum)
+        gaps = [1 << (self._sum.fraction_bits - cut.fraction_bits) for cut in self._sum.path.cuts]
         for i, exact in enumerate(self._exact):
-            self._cut(i, exact)
-        return Apart(*self._added(self._exact, bounds))
+            self._cut(i, exact, gaps[i])
+        return Apart(*self._added(bounds, gaps))
 
     def facts(self, register: Word[FNode], apart: Apart) -> tuple[Truth[FNode], ...]:
         """Return what is proved of a register and of words in the place of the others."""
-        units, _ = self._parts(apart.exact)
-        terms = len(self._exact)
-        return units == self._sum_of(register, apart.units), self._is_apart(terms, apart.units, apart.exact)
-
-    def _cut(self, i: int, exact: _Word) -> None:
-        """Prove what an aligned term is of its exact one."""
-        algebra, total, leaves = self._algebra, self._sum, Leaves(self._algebra)
-        term, cut, why = total.terms[i], total.path.cuts[i], "an aligned term is an exact one, cut"
-        own, e = leaves.term(term), leaves.word(self._e)
-        known = [~own.present | (own.exponent <= e), at_most(own.significand, own.largest)]
-        positive = replace(own, negative=algebra.truth(False))
-        kept, all_bits = align(algebra, positive, e, cut), self._sides.exact(algebra, positive, e)
-        for x, magnitude in ((align(algebra, own, e, cut), kept), (self._sides.exact(algebra, own, e), all_bits)):
-            leaves.use(self._laws, x == with_sign(own.negative, magnitude), (), "a term is a magnitude with a sign")
-        for claim in (self._is_near(kept, all_bits), kept >= 0):
-            leaves.use(self._laws, claim, known, why)
-        positive = replace(term, negative=algebra.truth(False))
-        kept, all_bits = align(algebra, positive, self._e, cut), self._sides.exact(algebra, positive, self._e)
-        leaves = Leaves(algebra)
-        negative, m, n = leaves.truth(term.negative), leaves.word(kept), leaves.word(all_bits)
-        x, y = leaves.word(total.aligned[i]), leaves.word(exact)
-        same = [m >= 0, x == with_sign(negative, m), y == with_sign(negative, n), self._is_near(m, n)]
-        for claim in self._cut_facts(x, y):
-            leaves.use(self._laws, claim, same, why)
-
-    def _is_near(self, kept: _Word, magnitude: _Word) -> _Truth:
-        """Return whether a cut magnitude has the whole units of another one, or one more where there is a rest."""
-        whole, rest = self._parts(magnitude)
-        return (whole == kept) | (rest & (whole + 1 == kept))
-
-    def _less(self, aligned: _Word, exact: _Word) -> _Word:
-        """Return what the whole units of an exact term are, less the aligned term: zero or minus one."""
-        algebra = self._algebra
-        high, _ = self._parts(exact)
-        return ite(high == aligned, algebra.signed(0, self._small), algebra.signed(-1, self._small))
-
-    def _cut_facts(self, aligned: _Word, exact: _Word) -> tuple[_Truth, ...]:
-        """Return that an exact term is as many units as the aligned one, or one less, and a rest then."""
-        exact = self._algebra.extend(exact, self._wide)
-        (high, rest), less = self._parts(exact), self._less(aligned, exact)
-        either = less.is_value(0) | less.is_value(-1)
-        return high == self._sum_of(aligned, less), less.is_value(0) | rest, either
-
-    def _carry(self, x: _Word, y: _Word) -> _Word:
-        """Return what the whole units of a sum are, less those of its words: zero or one."""
-        algebra = self._algebra
-        (p, _), (q, _), (h, _) = map(self._parts, (x, y, algebra.modular_sum([x, y], self._wide)))
-        return ite(h == self._sum_of(p, q), algebra.signed(0, self._small), algebra.signed(1, self._small))
+        units, rest = self._parts(apart.exact)
+        limits = self._algebra.signed(-self.units, self._small), self._algebra.signed(self.units, self._small)
+        return units == self._sum_of(register, apart.units), *_is_less(apart.units, rest, limits)
 
     def _parts(self, x: _Word) -> tuple[_Word, _Truth]:
         """Return the whole units of a word, rounded down, and whether there is a rest."""
-        return whole_and_rest(x, self._low)
+        return whole_and_rest(self._algebra.extend(x, self._wide), self._low)
 
     def _sum_of(self, *words: _Word) -> _Word:
         return self._algebra.modular_sum(words, self._width)
 
-    def _added(self, exact: Sequence[_Word], bounds: Sequence[int]) -> tuple[_Word, _Word]:
+    # --- terms --------------------------------------------------------------------------------------------------
+
+    def _cut(self, i: int, exact: _Word, gap: int) -> None:
+        """Prove what an aligned term is of its exact one. Magnitudes come first where the sign does not matter."""
+        algebra, total, leaves = self._algebra, self._sum, Leaves(self._algebra)
+        term, cut, why = total.terms[i], total.path.cuts[i], "an aligned term is an exact one, cut"
+        own, e = leaves.term(term), leaves.word(self._e)
+        known = [~own.present | (own.exponent <= e), at_most(own.significand, own.largest)]
+        if cut.rounds_down:
+            lowest = self._highest - self._sides.places + term.fraction_bits
+            claim = ~term.present | (term.exponent >= lowest)
+            prove_where_not_zero(self._laws, algebra, term.significand, claim, "no exponent is below the words")
+            known += [algebra.any_of([~own.present | (own.exponent >= lowest), own.significand.is_value(0)])]
+            known.append(e <= self._highest)
+            claim = algebra.all_of(self._cut_facts(*self._both(own, e, cut, gap), gap))
+            leaves.use(self._laws, claim, known, why)
+            return
+        magnitudes = self._both(replace(own, negative=algebra.truth(False)), e, cut, gap)
+        for x, magnitude in zip(self._both(own, e, cut, gap), magnitudes, strict=True):
+            leaves.use(self._laws, x == with_sign(own.negative, magnitude), (), "a term is a magnitude with a sign")
+        leaves.use(self._laws, self._is_near(*magnitudes, gap), known, why)
+        magnitudes = self._both(replace(term, negative=algebra.truth(False)), self._e, cut, gap)
+        leaves = Leaves(algebra)
+        negative, m, n = leaves.truth(term.negative), *map(leaves.word, magnitudes)
+        x, y = leaves.word(total.aligned[i]), leaves.word(exact)
+        same = [x == with_sign(negative, m), y == with_sign(negative, n), self._is_near(m, n, gap)]
+        leaves.use(self._laws, algebra.all_of(self._cut_facts(x, y, gap)), same, why)
+
+    def _both(self, term: Term[FNode, FNode], e: _Word, cut: Cut, gap: int) -> tuple[_Word, _Word]:
+        """Return a term aligned at an exponent in units of the sum, and the exact one."""
+        aligned = align(self._algebra, term, e, cut) << (gap.bit_length() - 1)
+        return aligned, self._sides.exact(self._algebra, term, e)
+
+    def _is_near(self, kept: _Word, magnitude: _Word, gap: int) -> _Truth:
+        """Return whether a cut magnitude is less than a unit of its cut away from the exact one."""
+        return self._algebra.all_of([kept >= 0, *self._cut_facts(kept, magnitude, gap)])
+
+    def _less(self, aligned: _Word, exact: _Word) -> _Word:
+        """Return what the whole units of an exact term are, less the aligned term: a word of few bits."""
+        units, _ = self._parts(exact)
+        return self._narrow(self._sum_of(units, -aligned))
+
+    def _narrow(self, x: _Word) -> _Word:
+        return self._algebra.modular_sum([x], self._small)
+
+    def _cut_facts(self, aligned: _Word, exact: _Word, gap: int) -> tuple[_Truth, ...]:
+        """Return that an exact term is less than a unit of its cut away from the aligned one."""
+        (units, rest), less = self._parts(exact), self._less(aligned, exact)
+        limits = self._algebra.signed(-gap, self._small), self._algebra.signed(gap, self._small)
+        return units == self._sum_of(aligned, less), *_is_less(less, rest, limits)
+
+    def _carry(self, x: _Word, y: _Word) -> _Word:
+        """Return what the whole units of a sum are, less those of its words: zero or one."""
+        (p, _), (q, _), (h, _) = map(self._parts, (x, y, self._algebra.modular_sum([x, y], self._wide)))
+        return ite(h == self._sum_of(p, q), self._algebra.signed(0, self._small), self._algebra.signed(1, self._small))
+
+    # --- sums ---------------------------------------------------------------------------------------------------
+
+    def _added(self, bounds: Sequence[int], gaps: Sequence[int]) -> tuple[_Word, _Word]:
         """Prove how the exact sum lies about the register. Return it, and its whole units less the register."""
         algebra, total, laws = self._algebra, self._sum.total, self._laws.sums(self._width)
-        aligned = self._sum.aligned
-        register, sums, most = aligned[0].extend(total.width), exact[0].extend(self._wide), bounds[0]
-        held, apart = aligned[0].extend(self._width), self._less(aligned[0], sums)
+        aligned, exact = self._sum.aligned, self._exact
+        of_apart = [(algebra.signed(-g, self._small), algebra.signed(g, self._small)) for g in gaps]
+        limits = self._limits(of_apart)
+        register, sums = aligned[0].extend(total.width), exact[0].extend(self._wide)
+        held, apart = aligned[0].extend(self._width), self._less(aligned[0], exact[0])
         leaves = Leaves(algebra)
         x = leaves.word(aligned[0])
-        first = x.extend(total.width)
-        leaves.use(self._laws, within(first, most), [within(x, most)], _HOLDS)
-        leaves.use(self._laws, first.extend(self._width) == x.extend(self._width), (), _HOLDS)
-        self._first(aligned[0], sums)
-        for i, (x, y, bound) in enumerate(zip(aligned[1:], exact[1:], bounds[1:], strict=True), 1):
-            wide = y.extend(self._wide)
-            less, carry = self._less(x, wide), self._carry(sums, wide)
-            after = algebra.modular_sum([sums, y], self._wide)
-            self._carried(sums, wide)
-            now = algebra.modular_sum([apart, less, carry], self._small)
-            self._apart(i, (apart, sums), (less, wide), (carry, after))
+        wide = x.extend(total.width)
+        claim = within(wide, bounds[0]) & (wide.extend(self._width) == x.extend(self._width))
+        leaves.use(self._laws, claim, [within(x, bounds[0])], _HOLDS)
+        for i in range(1, len(aligned)):
+            x, y = aligned[i], exact[i]
+            less, carry, after = self._less(x, y), self._carry(sums, y), algebra.modular_sum([sums, y], self._wide)
+            self._carried(sums, y)
+            self._apart((apart, less, carry), (sums, y, after), limits[i - 1], of_apart[i])
             words = [w.extend(self._width).data for w in (held, apart, x, less, carry)]
             laws.regroup(words[:2], words[2:4])
             laws.exchange(words, 1)
             laws.regroup(words[:2], words[2:])
-            self._register(register, held, x, (most, bound))
-            most += bound
-            register, sums, apart = algebra.modular_sum([register, x], total.width), after, now
-            held = self._sum_of(held, x)
+            self._register(register, held, x, sum(bounds[:i]), bounds[i])
+            register, held = algebra.modular_sum([register, x], total.width), self._sum_of(held, x)
+            sums, apart = after, algebra.modular_sum([apart, less, carry], self._small)
         prove_total(self._laws, algebra, register, self._sum)
+        leaves = Leaves(algebra)
+        n, rest = leaves.word(apart), leaves.truth(self._parts(sums)[1])
+        low, high = map(leaves.number, limits[-1])
+        whole = algebra.signed(-self.units, self._small), algebra.signed(self.units, self._small)
+        known = [*_is_less(n, rest, (low, high)), *_are_at_most((low, high), self.units)]
+        leaves.use(self._laws, algebra.all_of(_is_less(n, rest, whole)), known, _HOLDS)
         return sums, apart
 
-    def _first(self, aligned: _Word, exact: _Word) -> None:
-        """Prove how the first exact term lies about the first aligned one."""
+    def _limits(self, of_terms: Sequence[_Limits]) -> list[_Limits]:
+        """Return between which numbers the first terms are apart, as sums of numbers, and prove that these fit."""
+        found, fit, leaves = [of_terms[0]], list[_Truth](), Leaves(self._algebra)
+        for more in of_terms[1:]:
+            leaves = Leaves(self._algebra)
+            own, other = (tuple(map(leaves.number, x)) for x in (found[-1], more))
+            both = _limits_of_sum(own, other)
+            fit.append(leaves.placed_truth(_fit(own, other, both)))
+            found.append((leaves.placed(both[0]), leaves.placed(both[1])))
         leaves = Leaves(self._algebra)
-        a, z = leaves.word(aligned), leaves.word(exact)
-        leaves.use(self._laws, self._is_apart(1, self._less(a, z), z), self._cut_facts(a, z)[1:], _HOLDS)
-
-    def _is_apart(self, terms: int, apart: _Word, exact: _Word) -> _Truth:
-        """Return whether an exact sum of N terms is less than N units away, by what it is apart."""
-        _, rest = self._parts(exact)
-        return _is_less(terms, apart, rest)
+        ends = tuple(map(leaves.number, found[-1]))
+        fit += [leaves.placed_truth(x) for x in _are_at_most(ends, self.units)]
+        self._laws.claim(self._algebra.all_of(fit).data, (), {}, "there are as many units as terms lose")
+        return found
 
     def _carried(self, x: _Word, y: _Word) -> None:
         """Prove that the units of a sum are those of its words, and one more where there is a carry."""
         leaves = Leaves(self._algebra)
         p, q = leaves.word(x), leaves.word(y)
+        leaves.use(
+            self._laws,
+            self._algebra.all_of(self._carry_facts(p, q)),
+            (),
+            "a sum has the units of its words, and a carry",
+        )
+
+    def _carry_facts(self, p: _Word, q: _Word) -> tuple[_Truth, ...]:
         (h, rest), (of_p, rest_p), (of_q, rest_q) = map(
             self._parts, (self._algebra.modular_sum([p, q], self._wide), p, q)
         )
-        carry, why = self._carry(p, q), "a sum has the units of its words, and a carry"
-        leaves.use(self._laws, h == self._sum_of(of_p, of_q, carry), (), why)
-        leaves.use(self._laws, ~carry.is_value(0) | rest | ~(rest_p | rest_q), (), why)
-        leaves.use(self._laws, carry.is_value(0) | carry.is_value(1), (), why)
+        carry = self._carry(p, q)
+        return (h == self._sum_of(of_p, of_q, carry), *_is_carry(carry, rest_p, rest_q, rest))
 
-    def _apart(self, terms: int, *parts: tuple[_Word, _Word]) -> None:
+    def _apart(self, few: Sequence[_Word], sums: Sequence[_Word], limits: _Limits, more: _Limits) -> None:
         """Prove by how many units the exact sum and the register are apart after one more term."""
         leaves = Leaves(self._algebra)
-        apart, less, carry = (leaves.word(x) for x, _ in parts)
-        rest, of_term, after = (leaves.truth(self._parts(x)[1]) for _, x in parts)
-        known = [
-            _is_less(terms, apart, rest),
-            less.is_value(0) | less.is_value(-1),
-            less.is_value(0) | of_term,
-            carry.is_value(0) | carry.is_value(1),
-            ~carry.is_value(0) | after | ~(rest | of_term),
-        ]
+        apart, less, carry = map(leaves.word, few)
+        rest, of_term, after = (leaves.truth(self._parts(x)[1]) for x in sums)
+        own, other = tuple(map(leaves.number, limits)), tuple(map(leaves.number, more))
+        both = _limits_of_sum(own, other)
+        known = [*_is_less(apart, rest, own), *_is_less(less, of_term, other), *_is_carry(carry, rest, of_term, after)]
         now = self._algebra.modular_sum([apart, less, carry], self._small)
-        leaves.use(self._laws, _is_less(terms + 1, now, after), known, _HOLDS)
-        leaves.use(self._laws, now.extend(self._width) == self._sum_of(apart, less, carry), known[:4], _HOLDS)
+        same = now.extend(self._width) == self._sum_of(apart, less, carry)
+        claim = self._algebra.all_of([same, *_is_less(now, after, both)])
+        leaves.use(self._laws, claim, [*known, _fit(own, other, both)], _HOLDS)
 
-    def _register(self, register: _Word, held: _Word, aligned: _Word, bounds: tuple[int, int]) -> None:
+    def _register(self, register: _Word, held: _Word, aligned: _Word, most: int, more: int) -> None:
         """Prove that the register holds the sum with one more term."""
         leaves = Leaves(self._algebra)
         t, p, a = (leaves.word(x) for x in (register, held, aligned))
         now = self._algebra.modular_sum([t, a], register.width)
-        known = [within(t, bounds[0]), within(a, bounds[1])]
-        leaves.use(self._laws, within(now, sum(bounds)), known, _HOLDS)
-        same = now.extend(self._width) == self._sum_of(p, a)
-        leaves.use(self._laws, same, [t.extend(self._width) == p, *known], _HOLDS)
+        known = [within(t, most), within(a, more), t.extend(self._width) == p]
+        claim = within(now, most + more) & (now.extend(self._width) == self._sum_of(p, a))
+        leaves.use(self._laws, claim, known, _HOLDS)
 
 
-def _is_less(units: int, apart: _Word, rest: _Truth) -> _Truth:
-    return (apart >= -units) & (apart < units) & (~apart.is_value(-units) | rest)
+def _is_less(apart: _Word, rest: _Truth, limits: Sequence[_Word]) -> tuple[_Truth, ...]:
+    """Return whether an exact sum is less than a number of units away, by what it is apart."""
+    low, high = limits
+    return apart >= low, apart < high, ~(apart == low) | rest
 
 
-_AN_ULP = "d is at most one ulp from the register"
+def _is_carry(carry: _Word, x: _Truth, y: _Truth, after: _Truth) -> tuple[_Truth, ...]:
+    """Return what is proved of a carry from the rests of two words, and of the rest of their sum."""
+    return carry.is_value(0) | carry.is_value(1), ~carry.is_value(0) | after | ~(x | y), carry.is_value(0) | (x & y)
+
+
+def _limits_of_sum(limits: Sequence[_Word], more: Sequence[_Word]) -> _Limits:
+    low, high = (x.algebra.modular_sum([x, y], x.width) for x, y in zip(limits, more, strict=True))
+    return low, high
+
+
+def _fit(limits: Sequence[_Word], more: Sequence[_Word], after: Sequence[_Word]) -> _Truth:
+    """Return whether no sum of limits wraps."""
+    return (more[0] <= 0) & (more[1] >= 0) & (after[0] <= limits[0]) & (limits[1] <= after[1])
+
+
+def _are_at_most(limits: Sequence[_Word], most: int) -> tuple[_Truth, _Truth]:
+    return limits[0] >= -most, limits[1] <= most
 
 
 class ErrorSteps:
@@ -255,28 +301,34 @@ class ErrorSteps:
     def prove(self) -> None:
         """Add the steps."""
         algebra, total, sides = self._algebra, self._sum, self._sides
-        if any(cut.inverts or cut.rounds_down or cut.fraction_bits != total.fraction_bits for cut in total.path.cuts):
-            raise NotComposedError("an error of terms whose magnitudes are not cut in one place")
+        if any(cut.inverts for cut in total.path.cuts):
+            raise NotComposedError("an error of terms that are inverted")
         if self._low < 1:
             raise NotComposedError("an error of terms of which nothing is lost")
         self._exponents()
         prove_total(self._laws, algebra, self._added_up(algebra, total.aligned), total)
         self._aligned_at_e()
-        terms = zip(total.terms, total.path.cuts, strict=True)
-        self._sum = replace(total, e_max=self._e, aligned=tuple(align(algebra, t, self._e, cut) for t, cut in terms))
-        sums = ExactSumSteps(algebra, self._laws, self._sum, sides)
+        self._sum = replace(total, e_max=self._e, aligned=tuple(self._at_e(t, c) for t, c in self._cuts()))
+        sums = ExactSumSteps(algebra, self._laws, self._sum, sides, self._highest)
         apart = sums.prove()
-        d = unpack(algebra, sides.rho.target, self._signals.d)
-        returned = sides.returned(algebra, d, self._e)
+        returned = sides.returned(algebra, unpack(algebra, sides.rho.target, self._signals.d), self._e)
         prove_no_special(self._laws, algebra, self._signals, self._assumed)
         self._converted()
         self._within(sums, apart, returned)
+
+    def _cuts(self) -> Sequence[tuple[Term[FNode, FNode], Cut]]:
+        return list(zip(self._sum.terms, self._sum.path.cuts, strict=True))
+
+    def _at_e(self, term: Term[FNode, FNode], cut: Cut, e: _Word | None = None) -> _Word:
+        """Return an aligned term in units of the sum."""
+        finer = self._sum.fraction_bits - cut.fraction_bits
+        return align(self._algebra, term, self._e if e is None else e, cut) << finer
 
     # --- the exponents ------------------------------------------------------------------------------------------
 
     def _exponents(self) -> None:
         """Prove that e lies within limits, and that no exponent is above it."""
-        algebra, terms, least = self._algebra, self._sum.terms, self._sides.rho.target.e_min
+        algebra, terms, least = self._algebra, self._sum.terms, self._sides.least
         prove_largest_exponent(self._laws, algebra, self._sum)
         for term in terms:
             claim = ~term.present | (term.exponent <= self._highest)
@@ -290,7 +342,7 @@ class ErrorSteps:
         top = leaves.word(self._sum.e_max)
         e, known = self._sides.exponent(algebra, top), [top <= self._highest]
         for claim in (e <= self._highest, e >= least, self._sides.exponent(algebra, e) == e):
-            leaves.use(self._laws, claim, known, "e lies within the exponents of d and of terms")
+            leaves.use(self._laws, claim, known, "e lies within the exponents of terms")
         for term in terms:
             leaves = Leaves(algebra)
             x, top = leaves.term(term), leaves.word(self._sum.e_max)
@@ -299,18 +351,18 @@ class ErrorSteps:
 
     def _aligned_at_e(self) -> None:
         """Prove that the aligned terms, and what their sum is converted to, are those at e."""
-        algebra, total, least = self._algebra, self._sum, self._sides.rho.target.e_min
-        why = "a term below the smallest exponent of d is zero"
-        for term, cut in zip(total.terms, total.path.cuts, strict=True):
+        algebra, total, least = self._algebra, self._sum, self._sides.least
+        why = "a term below the smallest exponent is zero"
+        for term, cut in self._cuts():
             claim = term.present & (term.exponent >= least)
             prove_where_not_zero(self._laws, algebra, term.significand, claim, why)
             leaves = Leaves(algebra)
             own, top = leaves.term(term), leaves.word(total.e_max)
             known = [algebra.any_of([own.present & (own.exponent >= least), own.significand.is_value(0)])]
             known.append(~own.present | (own.exponent <= top))
-            aligned, e = align(algebra, own, top, cut), self._sides.exponent(algebra, top)
+            aligned, e = self._at_e(own, cut, top), self._sides.exponent(algebra, top)
             leaves.use(self._laws, ~(top < least) | aligned.is_value(0), known, why)
-            leaves.use(self._laws, aligned == align(algebra, own, e, cut), known, "a term is aligned at e")
+            leaves.use(self._laws, aligned == self._at_e(own, cut, e), known, "a term is aligned at e")
             exact = self._sides.exact(algebra, own, e)
             leaves.use(self._laws, ~(top < least) | exact.is_value(0), known, why)
         exact_terms = [self._sides.exact(algebra, t, self._e) for t in total.terms]
@@ -330,40 +382,6 @@ class ErrorSteps:
 
     # --- the result ---------------------------------------------------------------------------------------------
 
-    def _converted(self) -> None:
-        """Prove that the result is the register, or at most one ulp away from it.
-
-        One case for each place of the last bit of the result above the last bit of the register, and one for zero.
-        """
-        algebra, total = self._algebra, self._sum.total
-        d = self._result(total, self._e)
-        places = self._places(d, self._e)
-        precision = self._sides.rho.fraction_bits
-        cases = range(-precision, self._sum.largest.bit_length() - precision + 1)
-        returned = self._sides.returned(algebra, d, self._e)
-        near, moved = self._near(total, returned), self._moved(d, self._e)
-        self._of_register(cases)
-        self._moved_by(cases)
-        leaves = Leaves(algebra)
-        infinite, nan, zero = map(leaves.truth, (d.infinite, d.nan, total.is_value(0)))
-        fits, is_near = leaves.truth(returned.fits), leaves.truth(near)
-        known = [~zero | (fits & is_near)]
-        found = [zero]
-        for case in cases:
-            there, is_rounded = moved == self._moved_where(case), self._is_rounded(case, d, total)
-            parts = Leaves(algebra).parts(moved, total, d.negative, d.significand)
-            parts.use_of(self._laws, algebra.any_of([~there, ~is_rounded, near]), (), _AN_ULP)
-            at, by, rounded = (leaves.truth(x) for x in (places == case, there, is_rounded))
-            known += [algebra.any_of([infinite, nan, ~at | rounded]), ~at | (fits & by)]
-            known.append(algebra.any_of([~by, ~rounded, is_near]))
-            found.append(at)
-        known.append(algebra.any_of([infinite, nan, *found]))
-        leaves.use(self._laws, algebra.any_of([infinite, nan, fits & is_near]), known, _AN_ULP)
-
-    def _result(self, total: _Word, e: _Word) -> Unpacked[FNode, FNode]:
-        """Return the sum converted at e, taken apart, with words in the place of the register and of e."""
-        return unpack(self._algebra, self._sides.rho.target, self._pattern(total, e))
-
     def _pattern(self, total: _Word, e: _Word) -> _Word:
         """Return the converted sum with words in the place of the register and of e_max."""
         converted = self._signals.converted
@@ -371,106 +389,172 @@ class ErrorSteps:
         found = substituted(self._algebra.environment, converted.data, places)
         return Word(found, converted.width, False, self._algebra)
 
-    def _places(self, d: Unpacked[FNode, FNode], e: _Word) -> _Word:
-        """Return how many places the last bit of d, as precise as rho, lies above that of the register."""
-        return d.exponent - e + (self._sum.fraction_bits - self._sides.rho.fraction_bits)
-
-    def _moved(self, d: Unpacked[FNode, FNode], e: _Word) -> _Word:
-        """Return by how many places the words of d and of its ulp are moved down in units of the claim."""
-        lowered = d.exponent - self._sides.above
-        apart = e - ite(lowered <= e, lowered, e)
-        return apart.narrow_to_unsigned(apart.width - 1)
-
-    def _moved_where(self, places: int) -> int:
-        """Return the same where the last bit of d lies N places above that of the register."""
-        return self._sides.above + self._sum.fraction_bits - self._sides.rho.fraction_bits - places
-
-    def _moved_by(self, cases: range) -> None:
-        """Prove by how many places d is moved down in each case."""
-        algebra, leaves = self._algebra, Leaves(self._algebra)
-        d = self._result(self._sum.total, self._e)
-        e, x = leaves.word(self._e), replace(d, exponent=leaves.word(d.exponent))
-        known = [e >= self._sides.rho.target.e_min, e <= self._highest]
-        places, moved, fits = self._places(x, e), self._moved(x, e), self._sides.returned(algebra, x, e).fits
-        claim = algebra.all_of([~(places == n) | (fits & (moved == self._moved_where(n))) for n in cases])
-        leaves.use(self._laws, claim, known, "how far d is moved")
-
-    def _is_rounded(self, places: int, d: Unpacked[FNode, FNode], total: _Word) -> _Truth:
-        """Return whether d is the register, or at most one ulp away from it where its last bit lies higher."""
-        algebra, sides = self._algebra, self._sides
-        unused = sides.rho.target.fraction_bits - sides.rho.fraction_bits
-        kept = d.significand.drop_low(unused).negated_where(d.negative)
-        fits = d.significand.extract(unused - 1, 0).is_value(0) if unused else algebra.truth(True)
-        if places <= 0:
-            return fits & (kept == total << -places)
-        ulp = 1 << (places - sides.half)
-        return fits & (((kept << places) - total).magnitude() <= algebra.unsigned(ulp, places + 1))
-
-    def _of_register(self, cases: range) -> None:
-        """Prove what d is of the register: where that is zero, and at each place of the last bit of d."""
-        algebra, laws, leaves = self._algebra, self._laws, Leaves(self._algebra)
-        s, e = leaves.word(self._sum.total), leaves.word(self._e)
-        known = [e >= self._sides.rho.target.e_min, e <= self._highest, within(s, self._sum.largest)]
-        d = self._result(s, e)
+    def _converted(self) -> None:
+        """Prove that the result is at most an ulp away from the register, and an ulp away from zero if that is zero."""
+        algebra, laws, why, e, s = self._algebra, self._laws, "d is the register, rounded", self._e, self._sum.total
+        d = unpack(algebra, self._sides.rho.target, self._pattern(s, e))
         returned = self._sides.returned(algebra, d, e)
-        nothing = returned.value.is_value(0) & ~returned.ulp.is_value(0)
-        for claim in (returned.fits & self._near(s, returned), nothing):
-            leaves.use(laws, ~s.is_value(0) | claim, known, "the register is zero")
-        there = [self._places(d, e) == n for n in cases]
-        leaves.use(laws, algebra.any_of([d.infinite, d.nan, s.is_value(0), *there]), known, "the last bit of d")
-        for n, at in zip(cases, there, strict=True):
-            claim = algebra.any_of([d.infinite, d.nan, ~at | self._is_rounded(n, d, s)])
-            leaves.use(laws, claim, known, "d is the register, rounded")
+        size, negative, wide = s.magnitude(), s < 0, returned.value.width
+        inside = [e >= self._sides.least, e <= self._highest]
+        leaves = Leaves(algebra).parts(s)
+        leaves.use_of(laws, at_most(size, self._sum.largest), [within(s, self._sum.largest)], why)
+        leaves.use_of(laws, ~s.is_value(0) | size.is_value(0), (), why)
+        leaves.use_of(laws, s == with_sign(negative, size.as_signed()).narrow(s.width), (), why)
+        positive = self._sides.returned(algebra, replace(d, negative=algebra.truth(False)), e)
+        parts = Leaves(algebra).parts(size, negative, s, e)
+        known = [*inside, at_most(size, self._sum.largest)]
+        (_, rest), near = whole_and_rest(positive.value, self._low), self._is_near(size.as_signed(), positive)
+        for claim in (returned.fits, ~rest, near):
+            parts.use_of(laws, algebra.any_of([d.infinite, d.nan, claim]), known, why)
+        nothing = self._is_nothing(returned)
+        parts.use_of(laws, ~size.is_value(0) | nothing, known, why)
+        none, (of_size, _) = d.significand.is_value(0), whole_and_rest(positive.value, self._low)
+        parts.use_of(laws, algebra.any_of([none, size.is_value(0), d.negative == negative]), known, why)
+        parts = Leaves(algebra).parts(d.significand, d.exponent, e)
+        for claim in (~none | of_size.is_value(0), of_size >= 0):
+            parts.use_of(laws, claim, (), why)
+        signed = with_sign(d.negative, positive.value).narrow(wide)
+        Leaves(algebra).parts(d.negative, d.significand, d.exponent, e).use_of(laws, returned.value == signed, (), why)
+        self._signed(d.negative, positive.value, returned.value, signed)
+        self._with_signs(d, returned, positive)
+
+    def _signed(self, negative: _Truth, positive: _Word, value: _Word, signed: _Word) -> None:
+        """Prove that a number of whole units has as many of them as its magnitude."""
+        leaves, why = Leaves(self._algebra), "a number has the whole units of its magnitude"
+        (units, rest), (of_size, of_rest) = (whole_and_rest(x, self._low) for x in (value, positive))
+        claim = of_rest | (~rest & (units == with_sign(negative, of_size)))
+        leaves.parts(negative, positive, value).use_of(self._laws, claim, [value == signed], why)
+
+    def _with_signs(
+        self, d: Unpacked[FNode, FNode], returned: Returned[FNode, FNode], positive: Returned[FNode, FNode]
+    ) -> None:
+        """Prove that d is near the register, which has the same sign, or that both are zero."""
+        algebra, s, low = self._algebra, self._sum.total, self._low
+        size, negative = s.magnitude(), s < 0
+        (value, rest), (of_size, of_rest) = (whole_and_rest(x.value, low) for x in (returned, positive))
+        ulp, _ = whole_and_rest(returned.ulp, low)
+        near, zero, none = self._near(s, returned), size.is_value(0), d.significand.is_value(0)
+        laws, why, nothing = self._laws, "d is near the register", self._is_nothing(returned)
+        of_register = s == with_sign(negative, size.as_signed()).narrow(s.width)
+        known = [
+            algebra.any_of([none, zero, d.negative == negative]),
+            ~none | of_size.is_value(0),
+            of_rest | (~rest & (value == with_sign(d.negative, of_size))),
+        ]
+        same = algebra.any_of([of_rest, zero, ~rest & (value == with_sign(negative, of_size))])
+        leaves = Leaves(algebra).parts(none, zero, d.negative, negative, of_rest, rest, value, of_size)
+        leaves.use_of(laws, same, known, why)
+        width = value.width + 2
+        apart, of_sizes = _minus(value, s, width), _minus(of_size, size.as_signed(), width)
+        signed = algebra.any_of([of_rest, zero, ~rest & (apart == with_sign(negative, of_sizes))])
+        leaves = Leaves(algebra).parts(zero, negative, of_rest, rest, value, of_size, size, s)
+        fits = at_most(size, self._sum.largest)
+        leaves.use_of(laws, signed, [of_register, same, of_size >= 0, fits], why)
+        near_size = self._is_near(size.as_signed(), positive)
+        leaves = Leaves(algebra).parts(negative, apart, of_sizes, ulp)
+        claim = algebra.any_of([~(apart == with_sign(negative, of_sizes)), ~near_size, self._is_near(s, returned)])
+        leaves.use_of(laws, claim, (), why)
+        alone = Leaves(algebra).parts(returned.value, returned.ulp, s)
+        alone.use_of(laws, algebra.any_of([~nothing, ~s.is_value(0), near]), (), why)
+        Leaves(algebra).parts(size, s, negative).use_of(laws, ~zero | s.is_value(0), [of_register], why)
+        known = [algebra.any_of([d.infinite, d.nan, x]) for x in (~of_rest, near_size)]
+        known += [
+            signed,
+            claim,
+            ~zero | nothing,
+            ~zero | s.is_value(0),
+            algebra.any_of([~nothing, ~s.is_value(0), near]),
+        ]
+        truths = (d.infinite, d.nan, of_rest, rest, zero, nothing, s.is_value(0), near_size, self._is_near(s, returned))
+        leaves = Leaves(algebra).parts(*truths, apart == with_sign(negative, of_sizes))
+        leaves.use_of(laws, algebra.any_of([d.infinite, d.nan, near]), known, why)
+
+    def _is_near(self, register: _Word, returned: Returned[FNode, FNode]) -> _Truth:
+        """Return whether the whole units of a number are as far from a register as an ulp has at most."""
+        value, ulp = (whole_and_rest(x, self._low)[0] for x in (returned.value, returned.ulp))
+        apart, most = _minus(value, register, value.width + 2), ulp.as_signed()
+        return (apart <= most) & (apart >= -most)
 
     def _near(self, register: _Word, returned: Returned[FNode, FNode]) -> _Truth:
-        value, rest = whole_and_rest(returned.value, self._low)
-        ulp, rest_of_ulp = whole_and_rest(returned.ulp, self._low)
-        exact = (value == register) & ~rest
-        return exact | (~rest & ~rest_of_ulp & ((value - register).magnitude() <= ulp))
+        """Return whether d is a number of whole units, and as many away from the register as an ulp has at most."""
+        return ~whole_and_rest(returned.value, self._low)[1] & self._is_near(register, returned)
+
+    def _is_nothing(self, returned: Returned[FNode, FNode]) -> _Truth:
+        """Return whether d is zero, and its ulp is not."""
+        return returned.value.is_value(0) & ~returned.ulp.is_value(0)
 
     def _within(self, sums: ExactSumSteps, apart: Apart, returned: Returned[FNode, FNode]) -> None:
         """Prove the claim."""
-        algebra, sides = self._algebra, self._sides
-        least, e_max = sides.rho.target.e_min, self._signals.e_max
-        leaves, why = Leaves(algebra), "the bound is as wide as the units"
-        top = leaves.word(e_max)
-        bound = sides.bound_of_terms(algebra, top, sides.exponent(algebra, top))
-        units = algebra.unsigned(sides.units << self._low, bound.width)
-        leaves.use(self._laws, (top < least) | (bound == units), (), why)
+        algebra, sides, laws, why = self._algebra, self._sides, self._laws, "the error is within its bound"
+        e_max, s, q = self._signals.e_max, self._sum.total, apart.exact
+        leaves = Leaves(algebra)
+        top, low = leaves.word(e_max), e_max < sides.least
+        e = sides.exponent(algebra, top)
+        bound = sides.bound_of_terms(algebra, top, e)
+        units = algebra.unsigned(sums.units << self._low, bound.width)
+        leaves.use(laws, (top < sides.least) | (bound == units), (), "the bound is as wide as the units")
         d, b = unpack(algebra, sides.rho.target, self._signals.d), sides.bound_of_terms(algebra, e_max, self._e)
-        s, q, why = self._sum.total, apart.exact, "the error is within its bound"
-        near, close = self._near(s, returned), self._close(returned, apart)
-        wholes = [x for w in (returned.value, returned.ulp, q) for x in whole_and_rest(w, self._low)]
-        known = [*sums.facts(s, apart), within(s, self._sum.largest)]
-        Leaves(algebra).parts(s, apart.units, *wholes).use_of(self._laws, ~near | close, known, why)
         error, both = sides.sides(returned, q, b)
-        fits, less, as_wide = returned.fits, error < both, b == units
-        zeros = [x.is_value(0) for x in (returned.value, returned.ulp, q, s)]
-        nothing = zeros[0] & ~zeros[1]
-        for enough in (as_wide & close, nothing & zeros[2]):
-            leaves = Leaves(algebra).parts(returned.value, returned.ulp, q, b)
-            leaves.use_of(self._laws, ~enough | less, (), why)
-        low = e_max < least
+        less, as_wide, nothing = error < both, b == units, self._is_nothing(returned)
+        near = self._near(s, returned)
+        self._less(sums, apart, returned, (both, as_wide, less))
+        zeros = [x.is_value(0) for x in (q, s, s.magnitude())]
+        leaves = Leaves(algebra).parts(returned.value, returned.ulp, q, b)
+        leaves.use_of(laws, algebra.any_of([~nothing, ~zeros[0], less]), (), why)
         known = [
-            algebra.any_of([d.infinite, d.nan, fits & near]),
-            ~near | close,
-            ~(as_wide & close) | less,
-            ~(nothing & zeros[2]) | less,
+            *(algebra.any_of([d.infinite, d.nan, x]) for x in (returned.fits, near)),
+            algebra.any_of([~near, ~as_wide, less]),
+            algebra.any_of([~nothing, ~zeros[0], less]),
+            *(low | as_wide, ~low | zeros[1], ~low | zeros[0], ~zeros[1] | zeros[2], ~zeros[2] | nothing),
         ]
-        known += [low | as_wide, ~low | zeros[3], ~low | zeros[2], ~zeros[3] | nothing]
-        leaves = Leaves(algebra).parts(d.infinite, d.nan, fits, near, close, less, as_wide, low, *zeros)
-        leaves.use_of(self._laws, algebra.any_of([d.infinite, d.nan, fits & less]), known, why)
+        parts = Leaves(algebra).parts(d.infinite, d.nan, returned.fits, near, less, as_wide, low, nothing, *zeros)
+        parts.use_of(laws, algebra.any_of([d.infinite, d.nan, returned.fits & less]), known, why)
 
-    def _close(self, returned: Returned[FNode, FNode], apart: Apart) -> _Truth:
-        """Return whether d has no rest, and how many whole units it is from the exact sum: as few as the bound has."""
-        (value, rest), (ulp, rest_of_ulp), (exact, of_exact) = (
-            whole_and_rest(x, self._low) for x in (returned.value, returned.ulp, apart.exact)
+    def _less(
+        self,
+        sums: ExactSumSteps,
+        apart: Apart,
+        returned: Returned[FNode, FNode],
+        claimed: tuple[_Word, _Truth, _Truth],
+    ) -> None:
+        """Prove that the error is less than units and ulp, where d is near and the bound has all units."""
+        algebra, laws, why = self._algebra, self._laws, "the error is within its bound"
+        s, q, low, units = self._sum.total, apart.exact, self._low, sums.units
+        both, as_wide, less = claimed
+        error = returned.value - q
+        (value, rest), (exact, of_exact), (ulp, _) = (whole_and_rest(x, low) for x in (returned.value, q, returned.ulp))
+        (by, of_error), (bound, _) = (whole_and_rest(x, low) for x in (error, both))
+        width, near = value.width + 2, self._near(s, returned)
+        from_register, from_exact = _minus(value, s, width), _minus(value, exact, width)
+        without = _minus(from_register, apart.units, width)
+        facts = [*sums.facts(s, apart), within(s, self._sum.largest)]
+        whole = exact.extend(width) == algebra.modular_sum([s, apart.units], width)
+        Leaves(algebra).parts(s, apart.units, exact, of_exact).use_of(laws, whole, facts, why)
+        parts = Leaves(algebra).parts(*(x.extend(width) for x in (s, apart.units, exact, value)))
+        parts.use_of(laws, from_exact == without, [whole], why)
+
+        def is_close(x: _Word) -> _Truth:
+            most = (ulp + units).as_signed()
+            return (x > -most) & (x <= most) & ((x < most) | of_exact)
+
+        parts = Leaves(algebra).parts(from_register, apart.units, ulp, rest, of_exact)
+        parts.use_of(laws, ~near | is_close(without), facts[1:-1], why)
+        split = (by.extend(width) == _minus(from_exact, of_exact.as_bit().as_signed(), width)) & (of_error == of_exact)
+        Leaves(algebra).parts(returned.value, q).use_of(laws, rest | split, (), why)
+        wide = bound == ulp + units
+        of_terms = self._sides.bound_of_terms(algebra, self._signals.e_max, self._e)
+        Leaves(algebra).parts(of_terms, returned.ulp).use_of(laws, ~as_wide | wide, (), why)
+        inside = (by < bound.as_signed()) & (by >= -bound.as_signed()) & ((by > -bound.as_signed()) | of_error)
+        Leaves(algebra).parts(error, both).use_of(laws, ~inside | less, (), why)
+        known = [~near | is_close(from_exact), rest | split, ~as_wide | wide, ~inside | less]
+        parts = Leaves(algebra).parts(
+            rest, of_exact, of_error, from_register, from_exact, ulp, by, bound, as_wide, less
         )
-        apart_by, units = value - exact, self._sides.units
+        parts.use_of(laws, algebra.any_of([~near, ~as_wide, less]), known, why)
 
-        def less(most: _Word) -> _Truth:
-            bound = (most + units).as_signed()
-            return (apart_by > -bound) & (apart_by <= bound) & ((apart_by < bound) | of_exact)
 
-        none = self._algebra.unsigned(0, 1)
-        return ~rest & (less(none) | (~rest_of_ulp & less(ulp)))
+def _minus(x: _Word, y: _Word, width: int) -> _Word:
+    """Return the difference of two signed words in a width that is not less than theirs."""
+    algebra = x.algebra
+    p, q = (algebra.pattern(w.extend(width)) for w in (x, y))
+    return algebra.twos_complement(algebra.wrapped_difference(p, q))

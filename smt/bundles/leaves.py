@@ -8,6 +8,7 @@ Facts about single terms of a sum that several proofs in steps begin with.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Self
 
 from pysmt.fnode import FNode
@@ -47,9 +48,25 @@ class Leaves:
         opposes = None if x.opposes is None else self.truth(x.opposes)
         return Term(x.fraction_bits, negative, exponent, significand, present, x.largest, opposes)
 
+    def number(self, x: Word[FNode]) -> Word[FNode]:
+        """Return a word in the place of a number: the lemma is about any number."""
+        return Word(self._symbol(x.data, x.width), x.width, x.signed, self._algebra)
+
+    def placed(self, x: Word[FNode]) -> Word[FNode]:
+        """Return what a word is with the terms in the place of the symbols. Nothing is computed of numbers."""
+        return Word(self._placed(x.data), x.width, x.signed, self._algebra)
+
+    def placed_truth(self, x: Truth[FNode]) -> Truth[FNode]:
+        """Return what a truth value is with the terms in the place of the symbols."""
+        return Truth(self._placed(x.data), self._algebra)
+
+    def _placed(self, x: FNode) -> FNode:
+        return Substitution(self._algebra.environment, self._given)(x)
+
     def _leaf(self, term: FNode, width: int) -> FNode:
-        if term.is_constant():
-            return term
+        return term if term.is_constant() else self._symbol(term, width)
+
+    def _symbol(self, term: FNode, width: int) -> FNode:
         kinds = self._algebra.environment.type_manager
         kind = kinds.BVType(width) if width else kinds.BOOL()
         name = f"part{len(self._given)}_{width}"
@@ -161,12 +178,19 @@ def claim_of_operands(laws: LawsInUse, claim: Truth[FNode], assumed: Sequence[Tr
 
 
 def prove_largest(laws: LawsInUse, algebra: TermAlgebra, term: Term[FNode, FNode]) -> None:
-    """Prove that a significand is at most the largest one: of a product, whatever its factors are."""
-    leaves = Leaves(algebra)
-    significand, *others = (leaves.word(f) for f in factors_of(algebra, term.significand))
+    """Prove that a significand is at most the largest one: of a product, whatever its factors are, if that suffices."""
+    leaves, factors, why = (
+        Leaves(algebra),
+        factors_of(algebra, term.significand),
+        "a significand is at most the largest one",
+    )
+    if prod((1 << x.width) - 1 for x in factors) > term.largest:
+        claim_of_operands(laws, at_most(term.significand, term.largest), (), why)
+        return
+    significand, *others = map(leaves.word, factors)
     for x in others:
         significand = significand * x
-    leaves.use(laws, at_most(significand, term.largest), (), "a significand is at most the largest one")
+    leaves.use(laws, at_most(significand, term.largest), (), why)
 
 
 def prove_largest_exponent(laws: LawsInUse, algebra: TermAlgebra, total: FusedSum[FNode, FNode]) -> None:

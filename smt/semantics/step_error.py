@@ -26,10 +26,11 @@ class Returned(Generic[D, T]):
 class StepError:
     """The sides of ``|d - exact| < units * 2**(e_max - F) + u``, as multiples of ``2**(e - places)``.
 
-    e is e_max or the e_min of d, whichever is larger. N ``places`` below it lie all bits of every term, of d, of
-    a unit and of an ulp. Every term is below ``2**(e + above - 3)``, and so is their sum. A d of ``2**(e + above + 1)``
-    or more is further away than the bound, which is less than half of it. u is one ulp in the precision of ``rho``, or
-    half of one where it rounds to nearest.
+    e is e_max or ``least``, whichever is larger: the e_min of d, or a smaller exponent of terms. N ``places`` below it
+    lie all bits of every term, of d, of a unit and of an ulp. Every term is below ``2**(e + above - 3)``, and so is
+    their sum. A d of ``2**(e + above + 1)`` or more is further away than the bound, which is less than half of it; a d
+    of exponent e_min lies within ``above`` of any e. u is one ulp in the precision of ``rho``, or half of one where it
+    rounds to nearest.
     """
 
     rho: Conversion
@@ -38,17 +39,20 @@ class StepError:
     units: int
     above: int
     places: int
+    least: int
 
     @classmethod
     def of(
-        cls, terms: Sequence[Term[D, T]], rho: Conversion, *, kept_bits: int, cut_terms: int, places: int
+        cls, terms: Sequence[Term[D, T]], rho: Conversion, *, kept_bits: int, cut_terms: int, places: int, least: int
     ) -> StepError:
         """Return the sides for the terms of a step, N of which are cut beside c.
 
         ``places`` are as many as all bits of any term need below the largest exponent that any term or d may have.
+        ``least`` is an exponent that no term is below unless it is zero.
         """
         above = sum((t.largest >> t.fraction_bits) + 1 for t in terms).bit_length() + 3
-        return cls(rho, kept_bits, cut_terms + 1, above, places)
+        least = min(least, rho.target.e_min)
+        return cls(rho, kept_bits, cut_terms + 1, above + rho.target.e_min - least, places, least)
 
     @property
     def half(self) -> bool:
@@ -61,7 +65,7 @@ class StepError:
 
     def exponent(self, algebra: Algebra[D, T], e_max: Word[D]) -> Word[D]:
         """Return e."""
-        return algebra.maximum([e_max, algebra.signed(self.rho.target.e_min)])
+        return algebra.maximum([e_max, algebra.signed(self.least)])
 
     def exact(self, algebra: Algebra[D, T], term: Term[D, T], e: Word[D]) -> Word[D]:
         """Return a term, of which nothing is lost."""

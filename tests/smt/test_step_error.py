@@ -8,7 +8,7 @@ from mmaproof.smt.semantics.patterns import unpack
 from mmaproof.smt.semantics.step_error import Returned, StepError
 
 ALGEBRA = IntegerAlgebra()
-SIDES = StepError(RHO["rz-fp32"], kept_bits=23, units=5, above=8, places=300)
+SIDES = StepError(RHO["rz-fp32"], kept_bits=23, units=5, above=8, places=300, least=-126)
 
 
 @pytest.mark.parametrize(("error", "within"), [(0, True), (13, True), (14, False), (-13, True), (-14, False)])
