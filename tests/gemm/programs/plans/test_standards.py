@@ -1,9 +1,21 @@
 """Attributes of StableHLO, TOSA and ONNX as spellings of plans, and the readings that they leave open."""
 
+import re
+from pathlib import Path
+
+import numpy as np
 import pytest
 
 from mmaproof.designs.errors import DesignError, InputError
+from mmaproof.designs.operands import pattern_dtype
 from mmaproof.gemm.programs import read_plan
+from mmaproof.gemm.programs.evaluate import multiply_plan
+
+PAGE = (Path(__file__).parents[4] / "docs/conformance.md").read_text(encoding="utf-8")
+ROW = re.compile(r"\| (.+?) \| (.+?) \| `(.+?)` (0x\w+) \| `(.+?)` (0x\w+) \| (0x.+?) \| (0x.+?) \| (0x\w+) \|")
+OPEN = [row.groups() for row in map(ROW.fullmatch, PAGE.splitlines()) if row is not None]
+"""The table of readings that attributes leave open."""
+K = 32
 
 BF16, TF32 = "ampere/m16n8k16.f32.bf16.bf16.f32", "ampere/m16n8k8.f32.tf32.tf32.f32"
 HOPPER, BLACKWELL = "hopper/wgmma.f32.e4m3.e4m3", "blackwell/tcgen05.mma.m64n8k32.f32.e4m3.e4m3"
@@ -58,3 +70,29 @@ def test_an_attribute_is_a_spelling(plan, means):
 def test_what_an_attribute_excludes_is_refused(plan, kind, problem):
     with pytest.raises(kind, match=problem):
         read_plan(plan)
+
+
+def elements(text: str, fmt) -> np.ndarray:
+    """K elements of a row: patterns, 0x0*7 for seven zeros, and zeros after them."""
+    found = [
+        int(x, 16) for part in text.split() for x, _, count in [part.partition("*")] for _ in range(int(count or 1))
+    ]
+    return np.array(found + [0] * (K - len(found)), dtype=pattern_dtype(fmt))
+
+
+@pytest.mark.parametrize("row", OPEN, ids=lambda row: row[0])
+def test_operands_tell_two_readings_apart(row):
+    _, _, one, d, other, other_d, a, b, c = row
+    assert int(d, 16) != int(other_d, 16)
+    for spelled, expected in ((one, d), (other, other_d)):
+        plan = read_plan(spelled.replace("\\|", "|"))
+        formats = plan.formats
+        start = np.array([[int(c, 16)]], dtype=pattern_dtype(formats[2]))
+        found = multiply_plan(plan, elements(a, formats[0])[None, :], elements(b, formats[1])[:, None], start)
+        assert formats[3].hex(int(found[0, 0])) == expected, spelled
+
+
+def test_every_reading_of_the_page_is_a_row_of_this_test():
+    after = PAGE.split("## What these attributes leave open")[1].split("\n## ")[0]
+    rows = [x for x in after.splitlines() if x.startswith("| ") and not x.startswith("| reading")]
+    assert len(rows) == len(OPEN) == 23
