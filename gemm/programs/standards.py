@@ -39,7 +39,7 @@ CAST = {
 def as_keys(unit: Design, key: str, value: str) -> list[Setting]:
     """Return the settings of a plan that an attribute of a standard means; another setting as it is.
 
-    Raises InputError for what is no value of an attribute, and DesignError where the unit is not of its formats.
+    Raises InputError for what is not a value of an attribute, and DesignError where the unit is not of its formats.
     """
     match key:
         case "dot_algorithm":
@@ -74,7 +74,7 @@ def dot_algorithm(unit: Design, value: str) -> list[Setting]:
         return []
     if (unit.a_format.name, count) not in WORDS or unit.a_format is not unit.b_format:
         known = ", ".join(f"{x}_X{n}" for x, n in WORDS)
-        raise InputError(f"{count} products of words of {unit.a_format.name} are no algorithm here: one of {known}")
+        raise InputError(f"{count} products of words of {unit.a_format.name} are not an algorithm here: one of {known}")
     return [("algorithm", WORDS[unit.a_format.name, count])]
 
 
