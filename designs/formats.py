@@ -370,6 +370,7 @@ _OCPMX = "OCP microscaling formats (MX) specification 1.0"
 _PTX = "PTX ISA, alternate formats"
 _FNUZ = "AMD CDNA3 instruction set"
 _GAUDI = "HabanaAI/Intel_Gaudi3_Software, mme/mme_reference/data_types/fp8.h: FP8 143 with a bias of 3, 7, 11 or 15"
+_MODES = "HabanaAI/Intel_Gaudi3_Software, coral-sim, fp8_to_fp32: Inf/NaN mode "
 _TENSIX = "tenstorrent/tt-isa-documentation, FloatBitPatterns.md: tf32, bf16 and fp16 without infinities and NaNs"
 _IS_IEEE, _NAN_ONLY, _NONE, _INTEGER = Specials.IEEE, Specials.NAN_ONLY, Specials.NONE, Specials.INTEGER
 
@@ -431,6 +432,15 @@ FORMATS: dict[str, Format] = _Formats(
         Format("e4m3b7", "e4m3b7", "float8_e4m3", 4, 3, _IS_IEEE, _GAUDI),
         Format("e4m3b11", "e4m3b11", None, 4, 3, _IS_IEEE, _GAUDI, chosen_bias=11),
         Format("e4m3b15", "e4m3b15", None, 4, 3, _IS_IEEE, _GAUDI, chosen_bias=15),
+        Format("e4m3b3f", "e4m3b3f", None, 4, 3, _NONE, _MODES + "1", chosen_bias=3),
+        Format("e4m3f", "e4m3f", None, 4, 3, _NONE, _MODES + "1"),
+        Format("e4m3b11f", "e4m3b11f", None, 4, 3, _NONE, _MODES + "1", chosen_bias=11),
+        Format("e4m3b15f", "e4m3b15f", None, 4, 3, _NONE, _MODES + "1", chosen_bias=15),
+        Format("e5m2f", "e5m2f", None, 5, 2, _NONE, _MODES + "1"),
+        Format("e4m3b3fn", "e4m3b3fn", None, 4, 3, _NAN_ONLY, _MODES + "2", chosen_bias=3),
+        Format("e4m3b11fn", "e4m3b11fn", None, 4, 3, _NAN_ONLY, _MODES + "2", chosen_bias=11),
+        Format("e4m3b15fn", "e4m3b15fn", None, 4, 3, _NAN_ONLY, _MODES + "2", chosen_bias=15),
+        Format("e5m2fn", "e5m2fn", None, 5, 2, _NAN_ONLY, _MODES + "2"),
         Format("e5m2fnuz", "bf8", "float8_e5m2fnuz", 5, 2, Specials.FNUZ, _FNUZ),
         Format("e4m3fnuz", "fp8", "float8_e4m3fnuz", 4, 3, Specials.FNUZ, _FNUZ),
         Format("e8m10", "e8m10", None, 8, 10, _NONE, _TENSIX, ignored_bits=13),

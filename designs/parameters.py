@@ -87,6 +87,7 @@ _SHOWN_FIRST = [
     "grouping",
     "group_size",
     "low_bits",
+    "middle_bits",
     "join",
     "join_rounding",
     "late_bits",

@@ -110,26 +110,36 @@ class Subnormals(StrEnum):
     """results of a step, and of every rounded operation inside it"""
     ACCUMULATOR_AND_RESULTS = "accumulator-and-results"
     """those of c, in each step of a chain, and results"""
+    ALL_BUT_A = "all-but-a"
+    """those of b and c, and results: where elements of a are converted to a format in which they are normal"""
+    ALL_BUT_B = "all-but-b"
+    """those of a and c, and results"""
 
     @property
     def of_a(self) -> bool:
         """Whether subnormal elements of a become zero."""
-        return self in (Subnormals.FLUSHED, Subnormals.OPERANDS, Subnormals.OPERANDS_A)
+        return self in (Subnormals.FLUSHED, Subnormals.OPERANDS, Subnormals.OPERANDS_A, Subnormals.ALL_BUT_B)
 
     @property
     def of_b(self) -> bool:
         """Whether subnormal elements of b become zero."""
-        return self in (Subnormals.FLUSHED, Subnormals.OPERANDS)
+        return self in (Subnormals.FLUSHED, Subnormals.OPERANDS, Subnormals.ALL_BUT_A)
 
     @property
     def of_c(self) -> bool:
         """Whether a subnormal c becomes zero, in each step of a chain."""
-        return self in (Subnormals.FLUSHED, Subnormals.ACCUMULATOR, Subnormals.ACCUMULATOR_AND_RESULTS)
+        return self is Subnormals.ACCUMULATOR or self in _OF_C_AND_RESULTS
 
     @property
     def of_results(self) -> bool:
         """Whether subnormal results of a step, and of rounded operations inside it, become zero."""
-        return self in (Subnormals.FLUSHED, Subnormals.RESULTS, Subnormals.ACCUMULATOR_AND_RESULTS)
+        return self is Subnormals.RESULTS or self in _OF_C_AND_RESULTS
+
+
+_OF_C_AND_RESULTS = (
+    *(Subnormals.FLUSHED, Subnormals.ACCUMULATOR_AND_RESULTS),
+    *(Subnormals.ALL_BUT_A, Subnormals.ALL_BUT_B),
+)
 
 
 class FlushedSign(StrEnum):

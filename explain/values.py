@@ -106,13 +106,15 @@ def names(labels: Sequence[object]) -> str:
 
 
 def _with_whole_products(labels: Sequence[object]) -> Iterator[object]:
-    """Yield the labels, one product in the place of all four parts of it, where they follow each other."""
+    """Yield the labels, one product in the place of all parts of it, where they follow each other."""
     left = [*labels]
     while left:
         first = left[0]
-        whole = isinstance(first, Part) and tuple(left[:4]) == Part.all_of(first.k)
-        yield Product(first.k) if whole and isinstance(first, Part) else first
-        del left[: 4 if whole else 1]
+        count = first.parts if isinstance(first, Part) else 1
+        alike = [x for x in left[:count] if isinstance(x, Part) and isinstance(first, Part) and x.k == first.k]
+        whole = len(alike) == count
+        yield Product(alike[0].k) if whole else first
+        del left[: count if whole else 1]
 
 
 def listed(items: Sequence[str], limit: int = 4) -> str:

@@ -168,7 +168,9 @@ def parts(step: Step) -> Iterator[str]:
     low = step.design.settings.get("low_bits")
     if low is not None:
         k = step.ks[0]
-        yield f"p{k}.hl: the high bits (h) of a[{k}] times the low {low} bits (l) of b[{k}], and so on"
+        middle = step.design.settings["middle_bits"]
+        more = "" if middle is None else f"; m: the {middle} bits between them"
+        yield f"p{k}.hl: the high bits (h) of a[{k}] times the low {low} bits (l) of b[{k}], and so on{more}"
 
 
 def _value(step: Step, name: Name) -> Fraction:

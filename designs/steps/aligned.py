@@ -162,9 +162,9 @@ class PhaseProducts(SingleProducts):
 
 @dataclass(frozen=True)
 class PartialProducts(SingleProducts):
-    """The significands are cut into high and low bits; each of the four products of parts is a term of its own.
+    """The significands are cut into high and low bits, or high, middle and low ones; each product of parts is a term.
 
-    All four have the exponent of the whole product, also those whose value is zero.
+    All have the exponent of the whole product, also those whose value is zero.
     """
 
     selects = {"group_size": None}  # noqa: RUF012
@@ -175,6 +175,12 @@ class PartialProducts(SingleProducts):
         "low bits of the significands of a and b that are multiplied by themselves, as terms of their own",
         "Intel Gaudi 3, fp16 and tf32: HabanaAI/Intel_Gaudi3_Software, coral-sim, fs_fma_gaudi3.h",
     )
+    middle_bits: int | None = parameter(
+        None,
+        IntegerRange(1, 63, otherwise="none"),
+        "bits above the low ones that are a third part",
+        "Intel Gaudi 3, fp32: HabanaAI/Intel_Gaudi3_Software, coral-sim, fs_fma_gaudi3.h",
+    )
 
     @classmethod
     def is_meant(cls, settings: Mapping[str, Any]) -> bool:
@@ -182,15 +188,31 @@ class PartialProducts(SingleProducts):
         return settings["low_bits"] is not None
 
     @property
+    def widths(self) -> tuple[tuple[str, int | None], ...]:
+        """The parts of a significand, the highest first: the letter of each, and its bits; None is all that is left."""
+        middle = [] if self.middle_bits is None else [("m", self.middle_bits)]
+        return (("h", None), *middle, ("l", self.low_bits))
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """The letters of the parts of a and of b that are multiplied, the largest product first."""
+        letters = [letter for letter, _ in self.widths]
+        return tuple((of_a, of_b) for of_a in letters for of_b in letters)
+
+    @property
     def terms_per_product(self) -> int:
-        """Four: high and low bits of a, times those of b."""
-        return 4
+        """The number of products of parts."""
+        return len(self.pairs)
 
     def misfits(self, signature: Signature, L: int) -> Iterator[tuple[str, str]]:  # noqa: N803
         """Yield formats whose significands have no bits above the low ones."""
         for name, fmt in (("a", signature.a), ("b", signature.b)):
-            if fmt.precision <= self.low_bits:
-                yield "low_bits", f"low_bits = {self.low_bits} leaves nothing of the {fmt.precision} bits of {name}"
+            lower, middle = self.low_bits, self.middle_bits or 0
+            if fmt.precision <= lower:
+                yield "low_bits", f"low_bits = {lower} leaves nothing of the {fmt.precision} bits of {name}"
+            elif fmt.precision <= lower + middle:
+                problem = f"middle_bits = {middle} leaves nothing of the {fmt.precision} bits of {name}"
+                yield "middle_bits", f"{problem} above low_bits = {lower}"
 
 
 @dataclass(frozen=True)

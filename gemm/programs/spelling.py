@@ -37,6 +37,7 @@ from mmaproof.gemm.programs.parts import (
     StatedParts,
 )
 from mmaproof.gemm.programs.plan import FP32, ONE, Epilogue, Held, JoinsC, Level, PartSum, Plan, Rescale
+from mmaproof.gemm.programs.standards import as_keys
 
 MOST_DIGITS = 40
 """Characters of a constant."""
@@ -74,6 +75,18 @@ KEYS: dict[str, Key] = {
         "a name that `mmaproof list algorithms` lists, with @parameter=value,...",
         "operands are in the unit's formats",
         "see `mmaproof list algorithms`",
+    ),
+    "dot_algorithm": Key(
+        "the algorithm that StableHLO, XLA or JAX name: a check of the unit's formats, and ``algorithm``",
+        "A_B_SUM[_XN][_FAST_ACCUM], as TF32_TF32_F32_X3",
+        "none is named",
+        "StableHLO, DotAlgorithm; XLA, PrecisionConfig.Algorithm; what it leaves open: docs/conformance.md",
+    ),
+    "acc_type": Key(
+        "the type of sums that TOSA names: a check of the unit's format",
+        "FP16, FP32 or INT32",
+        "none is named",
+        "TOSA 1.1, acc_type of CONV2D and others; what it leaves open: docs/conformance.md",
     ),
     "tile": Key("K of a tile", "a multiple of the instruction's K", "the instruction's K", "CUTLASS, ThreadblockShape"),
     "order": Key("order of k inside a tile", KOrder.ALLOWED, "consecutive", "interleaved layouts of shared memory"),
@@ -146,8 +159,14 @@ KEYS: dict[str, Key] = {
         "that of the sum",
         "CUTLASS, NumericConverter; Intel SDM, VCVTNEPS2BF16: flush",
     ),
+    "cast": Key(
+        "the conversion of the result by the operator Cast of ONNX: ``out``",
+        "FORMAT[:saturate=0|1], an FP8 format",
+        "no conversion",
+        "ONNX, Cast (version 19 and later)",
+    ),
 }
-"""The keys of plans by name."""
+"""The keys of plans by name. Those of standards are spellings of others."""
 
 LEVEL_KEYS = tuple(name for name, key in KEYS.items() if key.parts is not None or name == "rescale")
 
@@ -236,6 +255,7 @@ def plan_of(first: str, settings: Sequence[tuple[str, str]]) -> Plan:
 
 def _composed(unit: Design, settings: Iterable[tuple[str, str]]) -> Plan:
     """Return the plan of a unit and settings."""
+    settings = _as_keys(unit, [*settings])
     levels: list[Level] = []
     fields: dict[str, Any] = {}
     epilogue: dict[str, Any] = {}
@@ -267,6 +287,20 @@ def _composed(unit: Design, settings: Iterable[tuple[str, str]]) -> Plan:
         except ValueError:
             raise InputError(f"{key}={value} is not allowed: {KEYS[key].values}") from None
     return Plan(unit, levels=tuple(levels), epilogue=Epilogue(**epilogue), **fields)
+
+
+def _as_keys(unit: Design, settings: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return settings without the attributes of standards; what they refuse is said with their key and value."""
+    found: list[tuple[str, str]] = []
+    for key, value in settings:
+        try:
+            found += as_keys(unit, key, value)
+        except InputError as error:
+            raise type(error)(f"{key}={value}: {error}") from error
+    for key in ("algorithm", "out"):
+        if sum(name == key for name, _ in found) > 1:
+            raise InputError(f"{key} is given twice: by itself, and by an attribute of a standard")
+    return found
 
 
 def _beside(unit: Design, name: str) -> Design:

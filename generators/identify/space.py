@@ -150,6 +150,7 @@ GROUPS = (
     ("late_rounding", "far_c"),
     ("group_size", "zero_group", "group_e_zero"),
     ("widening", "low_bits"),
+    ("low_bits", "middle_bits"),
     ("subnormals", "flushed_sign", "flushed_result", "zero_product_sign", "minus_zero", "tininess"),
     ("zero_c", "zero_product", "e_zero"),
     ("floor",),

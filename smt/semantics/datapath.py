@@ -54,19 +54,21 @@ class Product(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A part of the product of the elements at ``k``: of the high or the low bits of either significand."""
+    """A part of the product of the elements at ``k``: of the high, the middle or the low bits of either significand."""
 
     k: int
     of_a: str
     of_b: str
+    parts: int
+    """the number of parts of this product"""
 
     def __str__(self) -> str:
         return f"p{self.k}.{self.of_a}{self.of_b}"
 
     @classmethod
-    def all_of(cls, k: int) -> tuple[Part, ...]:
-        """Return the four parts of one product, the largest first."""
-        return tuple(cls(k, x, y) for x in "hl" for y in "hl")
+    def all_of(cls, k: int, terms: PartialProducts) -> tuple[Part, ...]:
+        """Return the parts of one product, the largest first."""
+        return tuple(cls(k, of_a, of_b, len(terms.pairs)) for of_a, of_b in terms.pairs)
 
 
 class Group(NamedTuple):
@@ -266,8 +268,8 @@ def _terms(ks: tuple[int, ...], step: Step) -> tuple[Label, ...]:
     size = step.group_size
     if size is not None:
         return tuple(Group(ks[i : i + size]) for i in range(0, len(ks), size))
-    if isinstance(step, FusedStep) and step.terms.terms_per_product > 1:
-        return tuple(part for k in ks for part in Part.all_of(k))
+    if isinstance(step, FusedStep) and isinstance(step.terms, PartialProducts):
+        return tuple(part for k in ks for part in Part.all_of(k, step.terms))
     return tuple(map(Product, ks))
 
 
@@ -351,9 +353,9 @@ def _product_bound(design: Design, cut: Cut) -> int:
     step = _fused(design)
     a, b = design.a_format, design.b_format
     if isinstance(step.terms, PartialProducts):
-        low, point = step.terms.low_bits, a.fraction_bits + b.fraction_bits
-        of_a, of_b = (((f.max_significand >> low) << low, (1 << low) - 1) for f in (a, b))
-        return sum(cut.bound(x * y, point) for x in of_a for y in of_b)
+        point = a.fraction_bits + b.fraction_bits
+        of_a, of_b = (_largest_parts(f, step.terms) for f in (a, b))
+        return sum(cut.bound(of_a[x] * of_b[y], point) for x, y in step.terms.pairs)
     largest, point = a.max_significand * b.max_significand, a.fraction_bits + b.fraction_bits
     if step.group_size is not None:
         # the exact sum of a group: its products lie up to 2**(e_max(a) + e_max(b)) above its fixed point
@@ -365,6 +367,16 @@ def _product_bound(design: Design, cut: Cut) -> int:
         width = largest.bit_length()
         largest, point = (1 << width) - 1, width - 1  # every bit set, below 2
     return cut.bound(largest, point)
+
+
+def _largest_parts(fmt: Format, terms: PartialProducts) -> dict[str, int]:
+    """Return the parts of the largest significand by letter, each in its place."""
+    found, below = {}, 0
+    for letter, bits in reversed(terms.widths):
+        width = fmt.precision - below if bits is None else bits
+        found[letter] = ((1 << width) - 1) << below
+        below += width
+    return found
 
 
 def _bound(fmt: Format, cut: Cut, extra: int) -> int:

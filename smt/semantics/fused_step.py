@@ -84,7 +84,7 @@ def _terms(
 ) -> list[Term[D, T]]:
     """Return the terms that the products become."""
     if isinstance(step.terms, PartialProducts):
-        return [term for x in products for term in part_terms(algebra, step, x, step.terms.low_bits)]
+        return [term for x in products for term in part_terms(algebra, step, x, step.terms)]
     if not isinstance(step.terms, ScaledGroups):
         return [product_term(algebra, step, x) for x in products]
     size = step.terms.group_size

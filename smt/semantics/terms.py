@@ -8,7 +8,7 @@ from typing import Generic, assert_never
 
 from mmaproof.designs.readings import ProductExponent, SubnormalC, ZeroC, ZeroGroup, ZeroProduct
 from mmaproof.designs.steps import FusedStep
-from mmaproof.designs.steps.aligned import AlignedStep, PhaseProducts, ScaledGroups, SingleProducts
+from mmaproof.designs.steps.aligned import AlignedStep, PartialProducts, PhaseProducts, ScaledGroups, SingleProducts
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.algebra.signals import Signal, SignalKind
 from mmaproof.smt.semantics.patterns import Unpacked, normalised
@@ -152,24 +152,28 @@ def _part(x: Unpacked[D, T], first: int, last: int) -> Unpacked[D, T]:
     return replace(x, significand=kept, zero=kept.is_value(0), subnormal=algebra.truth(False))
 
 
-def part_terms(algebra: Algebra[D, T], step: AlignedStep, x: Factors[D, T], low_bits: int) -> tuple[Term[D, T], ...]:
-    """Return the products of the high and the low bits of two significands, in the order of ``Part.all_of``.
+def part_terms(
+    algebra: Algebra[D, T], step: AlignedStep, x: Factors[D, T], terms: PartialProducts
+) -> tuple[Term[D, T], ...]:
+    """Return the products of the parts of two significands, in the order of ``Part.all_of``.
 
     All have the exponent, the sign, the fraction bits and the bound of the whole product; bits that do not belong to a
     part are zero in it.
     """
     whole = product_term(algebra, step, x)
-    return tuple(
-        replace(whole, significand=of_a * of_b)
-        for of_a in _parts(x.a.significand, low_bits)
-        for of_b in _parts(x.b.significand, low_bits)
-    )
+    of_a, of_b = (_parts(f.significand, terms) for f in (x.a, x.b))
+    return tuple(replace(whole, significand=of_a[p] * of_b[q]) for p, q in terms.pairs)
 
 
-def _parts(significand: Word[D], low_bits: int) -> tuple[Word[D], Word[D]]:
-    """Return a significand without its low bits, and these."""
-    low = significand.extract(low_bits - 1, 0)
-    return significand.drop_low(low_bits) << low_bits, low.extend(significand.width)
+def _parts(significand: Word[D], terms: PartialProducts) -> dict[str, Word[D]]:
+    """Return the parts of a significand by letter, each in its place."""
+    found, below = {}, 0
+    for letter, bits in reversed(terms.widths):
+        width = significand.width - below if bits is None else bits
+        part = significand.extract(below + width - 1, below)
+        found[letter] = part.extend(significand.width - below) << below if below else part.extend(significand.width)
+        below += width
+    return found
 
 
 def normalised_product(algebra: Algebra[D, T], x: Factors[D, T]) -> Term[D, T]:

@@ -129,3 +129,36 @@ def test_the_rows_of_the_validation(run, small_space):
     status, out, err = run(*asked, "--validate", "0")
     assert (status, out) == (2, "")
     assert "--validate" in err
+
+
+@pytest.mark.slow
+def test_the_rounds_of_who_has_a_chip_with_a_design_in_its_place(run, small_space, tmp_path, monkeypatch):
+    """docs/units.md: operands, results of the chip, what is left open, and again; the last round has nothing to ask."""
+    monkeypatch.chdir(tmp_path)
+    chip = f"model:{TURING.name}"
+    status, _, err = run("suite", TURING.name, "ampere/mma.m16n8k8.f32.f16.f16.f32@fraction_bits=25", "-o", "ask.jsonl")
+    assert (status, err) == (0, "")
+    assert run("record", chip, "ask.jsonl", "-o", "answers.npz")[0] == 0
+    more, left = [], []
+    for number in range(1, 6):
+        asked = (
+            "answers.npz",
+            *more,
+            *ASKED,
+            "--space",
+            small_space,
+            "--timeout",
+            "2m",
+            "--next",
+            f"ask-{number}.jsonl",
+        )
+        _, out, _ = run("identify", *asked)
+        left.append(out)
+        if not (tmp_path / f"ask-{number}.jsonl").exists():
+            break
+        assert run("record", chip, f"ask-{number}.jsonl", "-o", f"answers-{number}.npz")[0] == 0
+        more += ["--more", f"answers-{number}.npz"]
+    assert more, "one vector leaves more than one design"
+    assert TURING.name in left[-1]
+    assert "fraction_bits = 24\n" in left[-1]
+    assert "fraction_bits = 24\n" not in left[0]

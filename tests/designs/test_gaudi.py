@@ -1,13 +1,16 @@
 """Intel Gaudi 2 and 3: examples for each detail that their rows state, and random settings against the reference."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
-from reference.gaudi import gaudi2, gaudi3
+from reference.gaudi import Cut, gaudi2, gaudi3
 from support.variations import with_parameters
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
+from mmaproof.designs.formats import find_format
 from mmaproof.designs.steps import Guarantee
 from mmaproof.smt.backends import Backend
 from mmaproof.smt.evaluate import evaluate_batch
@@ -19,6 +22,8 @@ from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 GAUDI2 = find_design("gaudi2/f32.bf16.bf16.f32")
 GAUDI3 = find_design("gaudi3/f32.bf16.bf16.f32")
 PARTS = find_design("gaudi3/f32.f16.f16.f32")
+THREE_PARTS = find_design("gaudi3/f32.f32.f32.f32")
+HALVES = find_design("gaudi2/m1n1k2.f32.f32.f32.f32")
 NAN = 0x7FFFFFFF
 
 
@@ -80,6 +85,48 @@ def test_each_part_of_a_product_is_cut_by_itself():
     assert PARTS.step.cut_terms == 4 * PARTS.step.L
 
 
+def test_fp32_of_gaudi_3_cuts_each_of_nine_products():
+    # (1 + 383 * 2^-15 + 255 * 2^-23)^2: five of the products have bits below 2^-24, which are lost one by one
+    assert evaluate(THREE_PARTS, Operands((0x3F817FFF,), (0x3F817FFF,), 0)) == 0x3F83047C
+    assert evaluate(THREE_PARTS.change(middle_bits="none"), Operands((0x3F817FFF,), (0x3F817FFF,), 0)) == 0x3F83047D
+    assert [THREE_PARTS.step.cut_terms, HALVES.step.cut_terms] == [9, 8]
+
+
+def test_the_lowest_product_of_gaudi_3_does_not_matter():
+    # the model leaves it out; the reference agrees either way
+    rng = np.random.default_rng(5)
+    settings = {"a_format": "fp32", "b_format": "fp32", "L": 1, "fraction_bits": 24, "via": None, "floor": -132}
+    for name in DISTRIBUTIONS:
+        batch = draw(name, THREE_PARTS, 100, 1, rng)
+        for x in map(batch.row, range(len(batch))):
+            for left_out in (False, True):
+                cut = Cut((8, 8), without_lowest=left_out)
+                assert evaluate(THREE_PARTS, x) == gaudi3(x.a, x.b, x.c, nan_code=NAN, cut=cut, **settings)
+
+
+def test_fp32_of_gaudi_2_cuts_each_of_four_products():
+    # (1 + 2^-23)^2 beside 2^24, whose last bit is 2^-22: both 2^-23 are lost, and 2^-22 of the whole product is not
+    a, b = (0x3F800001, 0x4B800000), (0x3F800001, 0x3F800000)
+    assert evaluate(HALVES, Operands(a, b, 0xCB800000)) == 0x3F800000
+    assert evaluate(HALVES.change(low_bits="none"), Operands(a, b, 0xCB800000)) == 0x3F800002
+
+
+@pytest.mark.parametrize(("name", "top"), [("e4m3f", 0x43F00000), ("e5m2f", 0x47E00000), ("e4m3b15f", 0x3FF00000)])
+def test_every_pattern_of_fp8_is_a_number_where_gaudi_3_is_told_so(name, top):
+    design = find_design(f"gaudi3/f32.{name}.{name}")
+    one = find_format(name).encode(Fraction(1, 2)) if name != "e4m3b15f" else 0x70
+    halved = top - 0x00800000
+    assert evaluate(design, Operands((0x7F,), (one,), 0)) == halved
+    assert evaluate(design, Operands((0xFF,), (one,), 0)) == halved | 1 << 31
+
+
+@pytest.mark.parametrize("name", ["e5m2fn", "e4m3b3fn", "e4m3b11fn", "e4m3b15fn"])
+def test_one_nan_and_no_infinity_where_gaudi_3_is_told_so(name):
+    design, zero = find_design(f"gaudi3/f32.{name}.{name}"), Operands((0x7F,), (0,), 0)
+    assert evaluate(design, zero) == NAN
+    assert evaluate(design, Operands((0x7E,), (0,), 0)) == 0
+
+
 def test_a_bias_moves_every_number():
     for bias, one in ((3, 0x18), (7, 0x38), (11, 0x58)):
         design = find_design(f"gaudi3/f32.e4m3b{bias}.e4m3b{bias}.f32")
@@ -101,6 +148,8 @@ def test_subnormal_fp8_is_normal_in_fp32():
     [
         ("gaudi3/f32.f16.f16.f32", "low_bits", "none"),
         ("gaudi3/f32.tf32.tf32.f32", "low_bits", "7"),
+        ("gaudi3/f32.f32.f32.f32", "middle_bits", "none"),
+        ("gaudi2/m1n1k2.f32.f32.f32.f32", "low_bits", "none"),
         ("gaudi3/f32.f16.f16.f32", "widening", "none"),
         ("gaudi3/f32.bf16.bf16.f32", "floor", "none"),
         ("gaudi2/f32.bf16.bf16.f32", "zero_sum", "majority"),
@@ -121,12 +170,28 @@ def test_any_number_of_low_bits_agrees_with_the_reference(seed):
     low, bits = (int(rng.integers(1, high)) for high in (11, 40))
     floor = (None, -132, -20, 3)[seed]
     design = with_parameters(PARTS, low_bits=low, fraction_bits=bits, floor=floor, L=(1, 2)[seed % 2])
-    settings = {"L": design.step.L, "fraction_bits": bits, "via": "fp32", "low_bits": low, "floor": floor}
+    settings = {"L": design.step.L, "fraction_bits": bits, "via": "fp32", "cut": Cut((low,)), "floor": floor}
     for name in DISTRIBUTIONS:
         batch = draw(name, design, 25, design.k, rng)
         for i, d in enumerate(evaluate_batch(design, batch, backend=Backend.ARRAYS).tolist()):
             x = batch.row(i)
             expected = gaudi3(x.a, x.b, x.c, a_format="fp16", b_format="fp16", nan_code=NAN, **settings)
+            assert d == expected == evaluate(design, x), (name, x)
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("seed", range(4))
+def test_any_three_parts_agree_with_the_reference(seed):
+    rng = np.random.default_rng(seed)
+    low, middle, bits = (int(rng.integers(1, high)) for high in (12, 12, 40))
+    design = with_parameters(THREE_PARTS, low_bits=low, middle_bits=middle, fraction_bits=bits)
+    settings = {"L": 1, "fraction_bits": bits, "via": None, "floor": -132}
+    cut = Cut((low, middle))
+    for name in DISTRIBUTIONS:
+        batch = draw(name, design, 25, design.k, rng)
+        for i, d in enumerate(evaluate_batch(design, batch, backend=Backend.ARRAYS).tolist()):
+            x = batch.row(i)
+            expected = gaudi3(x.a, x.b, x.c, a_format="fp32", b_format="fp32", nan_code=NAN, cut=cut, **settings)
             assert d == expected == evaluate(design, x), (name, x)
 
 
@@ -151,6 +216,7 @@ def test_other_settings_of_gaudi_2_agree_with_the_reference(seed):
     ("name", "settings", "problem"),
     [
         ("gaudi3/f32.bf16.bf16.f32", {"low_bits": "8"}, "low_bits = 8 leaves nothing of the 8 bits of a"),
+        ("gaudi3/f32.f32.f32.f32", {"middle_bits": "16"}, "middle_bits = 16 leaves nothing of the 24 bits of a above"),
         ("gaudi3/f32.f16.f16.f32", {"product_exponent": "normalised"}, "the parts of a product have the sum"),
         ("gaudi2/f32.bf16.bf16.f32", {"widening": "fp16"}, "a is bf16, which cannot be widened to fp16"),
     ],

@@ -318,6 +318,7 @@ def _gaudi2(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_co
         fraction_bits=p.fraction_bits,
         via=_via(p),
         product_exponent=p.product_exponent.value,
+        cut=_cut(p),
         zero_sum=p.zero_sum.value,
         flushes_operands=p.subnormals.value == "flushed",
         nan_code=nan_code,
@@ -334,11 +335,16 @@ def _gaudi3(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_co
         L=p.L,
         fraction_bits=p.fraction_bits,
         via=_via(p),
-        low_bits=p.low_bits,
+        cut=_cut(p),
         floor=p.floor,
         nan_code=nan_code,
         **_some(_formats(design), "a_format", "b_format"),
     )
+
+
+def _cut(p: SimpleNamespace) -> gaudi.Cut:
+    bits = () if p.low_bits is None else (p.low_bits,)
+    return gaudi.Cut(bits if p.middle_bits is None else (*bits, p.middle_bits))
 
 
 def _via(p: SimpleNamespace) -> str | None:

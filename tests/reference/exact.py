@@ -39,6 +39,8 @@ FLUSHED = {
     "accumulator": "c",
     "results": "d",
     "accumulator-and-results": "cd",
+    "all-but-a": "bcd",
+    "all-but-b": "acd",
 }
 """Whose subnormal numbers become zero: those of operands +0 (or of their sign), those of a result d of its sign."""
 

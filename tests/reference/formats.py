@@ -81,6 +81,8 @@ class Format:
         return magnitude | sign << (self.exponent_bits + self.fraction_bits)
 
 
+FP8 = {"e4m3": (4, 3, 7), "e5m2": (5, 2, 15), **{f"e4m3b{bias}": (4, 3, bias) for bias in (3, 11, 15)}}
+"""FP8 of Gaudi 3 by its name without infinities: bits of exponent and fraction, and bias."""
 FORMATS = {
     "fp64": Format(11, 52, 1023),
     "fp32": Format(8, 23, 127),
@@ -92,6 +94,8 @@ FORMATS = {
     "e5m2fnuz": Format(5, 2, 16, "fnuz"),
     "e4m3fnuz": Format(4, 3, 8, "fnuz"),
     **{f"e4m3b{bias}": Format(4, 3, bias) for bias in (3, 7, 11, 15)},
+    **{f"{name}f": Format(x, y, bias, "none") for name, (x, y, bias) in FP8.items()},
+    **{f"{name}fn": Format(x, y, bias, "fn") for name, (x, y, bias) in FP8.items() if name != "e4m3"},
     "e8m10": Format(8, 10, 127, "none", ignored_bits=13),
     "e8m7": Format(8, 7, 127, "none"),
     "e5m10": Format(5, 10, 15, "none"),

@@ -6,13 +6,15 @@ described here in exact integers.
 
 Both align the products at the largest exponent among them and cut magnitudes below it. Gaudi 2 leaves c out: the cut
 sum and c are added exactly and rounded once, to nearest. Gaudi 3 aligns c with the products, at -132 at least, and
-truncates; it multiplies fp16 and tf32 in parts of three and eight bits whose four products are cut one by one.
+truncates; it multiplies fp16 and tf32 in parts of three and eight bits whose four products are cut one by one, and
+fp32 in three parts of eight bits, of whose nine products eight are computed. Gaudi 2 cuts fp32 in halves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from reference.exact import Pair, chain, decode_pairs, exact_sum, special_value
 from reference.formats import FORMATS, Number, convert, floor_log2
@@ -46,12 +48,30 @@ def factor(x: Number, format: str, via: str | None) -> Factor:
     return Factor(bool(x.sign), exponent, significand, fraction_bits)
 
 
-def parts(significand: int, low_bits: int | None) -> list[int]:
-    """The parts of a significand that are multiplied by themselves: all of it, or its high and its low bits."""
-    if low_bits is None:
-        return [significand]
-    low = significand % (1 << low_bits)
-    return [significand - low, low]
+@dataclass(frozen=True)
+class Cut:
+    """Where significands are cut: the bits of all parts but the highest, the lowest first; and what is left out."""
+
+    bits: tuple[int, ...] = ()
+    without_lowest: bool = False
+
+    def parts(self, significand: int) -> list[int]:
+        """The parts of a significand that are multiplied by themselves, the lowest first."""
+        found = []
+        for place in accumulate(self.bits):
+            low = significand % (1 << place)
+            found.append(low)
+            significand -= low
+        return [*found, significand]
+
+    def products(self, x: int, y: int) -> list[int]:
+        """The products of parts of two significands that are computed."""
+        found = [p * q for p in self.parts(x) for q in self.parts(y)]
+        return found[1:] if self.without_lowest else found
+
+
+WHOLE = Cut()
+"""Significands in one piece."""
 
 
 @dataclass(frozen=True)
@@ -69,12 +89,12 @@ class Product:
         return -kept if self.negative else kept
 
 
-def product(x: Factor, y: Factor, product_exponent: str, low_bits: int | None) -> Product:
+def product(x: Factor, y: Factor, product_exponent: str, cut: Cut) -> Product:
     """The product of two factors, at the sum of their exponents or at its own."""
     scale = x.exponent - x.fraction_bits + y.exponent - y.fraction_bits
-    magnitudes = [p * q for p in parts(x.significand, low_bits) for q in parts(y.significand, low_bits)]
+    magnitudes = cut.products(x.significand, y.significand)
     exponent: int | None = x.exponent + y.exponent
-    if sum(magnitudes) == 0:
+    if x.significand * y.significand == 0:
         exponent = None
     elif product_exponent == "normalised":
         exponent = floor_log2(sum(magnitudes), scale)
@@ -82,11 +102,11 @@ def product(x: Factor, y: Factor, product_exponent: str, low_bits: int | None) -
 
 
 def products_of(
-    pairs: Sequence[Pair], formats: tuple[str, str], via: str | None, product_exponent: str, low_bits: int | None
+    pairs: Sequence[Pair], formats: tuple[str, str], via: str | None, product_exponent: str, cut: Cut
 ) -> list[Product]:
     """The products of a step."""
     factors = [tuple(factor(x, format, via) for x, format in zip(pair, formats, strict=True)) for pair in pairs]
-    return [product(x, y, product_exponent, low_bits) for x, y in factors]
+    return [product(x, y, product_exponent, cut) for x, y in factors]
 
 
 def gaudi2(
@@ -100,6 +120,7 @@ def gaudi2(
     fraction_bits: int,
     via: str | None,
     product_exponent: str,
+    cut: Cut = WHOLE,
     zero_sum: str,
     flushes_operands: bool,
     nan_code: int,
@@ -117,7 +138,7 @@ def gaudi2(
         special = special_value(pairs, accumulator, FP32, nan_code)
         if special is not None:
             return special
-        products = products_of(pairs, (a_format, b_format), via, product_exponent, None)
+        products = products_of(pairs, (a_format, b_format), via, product_exponent, cut)
         exponents = [x.exponent for x in products if x.exponent is not None]
         unit = max(exponents, default=0) - fraction_bits
         total = sum(x.cut(unit) for x in products)
@@ -157,7 +178,7 @@ def gaudi3(
     L: int,  # noqa: N803 - its name in the papers
     fraction_bits: int,
     via: str | None,
-    low_bits: int | None,
+    cut: Cut,
     floor: int | None,
     nan_code: int,
 ) -> int:
@@ -170,10 +191,10 @@ def gaudi3(
         special = special_value(pairs, accumulator, FP32, nan_code)
         if special is not None:
             return special
-        terms = products_of(pairs, (a_format, b_format), via, "summed", low_bits)
+        terms = products_of(pairs, (a_format, b_format), via, "summed", cut)
         of_c = factor(accumulator, "fp32", None)
         one = Factor(False, 0, 1, 0)
-        terms.append(product(of_c, one, "summed", None))
+        terms.append(product(of_c, one, "summed", WHOLE))
         exponents = [x.exponent for x in terms if x.exponent is not None]
         e_max = max(exponents, default=0) if floor is None else max(*exponents, floor, floor)
         unit = e_max - fraction_bits

@@ -28,8 +28,12 @@ FLUSHES = {
     Subnormals.ACCUMULATOR: (False, False, True, False),
     Subnormals.RESULTS: (False, False, False, True),
     Subnormals.ACCUMULATOR_AND_RESULTS: (False, False, True, True),
+    Subnormals.ALL_BUT_A: (False, True, True, True),
+    Subnormals.ALL_BUT_B: (True, False, True, True),
 }
 BOTH = "accumulator-and-results"
+SOME = (BOTH, "all-but-a", "all-but-b")
+"""The readings that flush c and results, without ``flushed``."""
 
 
 @pytest.mark.parametrize("reading", Subnormals)
@@ -38,7 +42,7 @@ def test_what_a_reading_flushes(reading):
 
 
 def test_letters_and_catalogue():
-    assert [find_design(f"{BF16.name}@subnormals={x}").step.subnormals for x in "ABCDEFG"] == [*FLUSHES]
+    assert [find_design(f"{BF16.name}@subnormals={x}").step.subnormals for x in "ABCDEFGHI"] == [*FLUSHES]
     found = {(d.family, d.step.subnormals) for d in load_catalogue().designs.values()}
     all_of = ("ftz-addmul", "fma-chain", "interleaved-fma", "bf16-to-odd", "sign-frame", "gaudi2", "tensix", "vfpu")
     flushing = {(x, Subnormals.FLUSHED) for x in all_of}
@@ -138,9 +142,17 @@ def test_operands_of_a_and_b():
     """2^-130 * 2^100, one of them subnormal."""
     small, large, product = bf16(2.0**-130), bf16(2.0**100), FORMATS["fp32"].encode(2.0**-30)
     of_a, of_b = results(small, large, 0), results(large, small, 0)
-    assert {r for r, d in of_a.items() if d == 0} == {"flushed", "operands", "operands-of-a"}
-    assert {r for r, d in of_b.items() if d == 0} == {"flushed", "operands"}
+    assert {r for r, d in of_a.items() if d == 0} == {"flushed", "operands", "operands-of-a", "all-but-b"}
+    assert {r for r, d in of_b.items() if d == 0} == {"flushed", "operands", "all-but-a"}
     assert {*of_a.values(), *of_b.values()} == {0, product}
+
+
+def test_bochs_flushes_e5m2_and_not_e4m3():
+    """It converts elements of AMX-FP8 to fp16, where e4m3 has no subnormal number: 3 * 2^-16 and 3 * 2^-9, times 1."""
+    of_a, of_b = (results((x,), (y,), 0, find_design("cpu/tdphbf8ps")) for x, y in ((0x03, 0x3C), (0x38, 0x03)))
+    assert (of_a["accumulator-and-results"], of_b["accumulator-and-results"]) == (0x3BC00000, 0x38400000)
+    assert (of_a["all-but-a"], of_b["all-but-a"]) == (0x3BC00000, 0)
+    assert (of_a["all-but-b"], of_b["all-but-b"]) == (0, 0x38400000)
 
 
 def test_a_flushed_operand_is_plus_zero():
@@ -163,7 +175,7 @@ def test_c_in_each_step_of_a_chain():
         "operands-of-a": small(2.0**-140 + tiny),
         "accumulator": 0,
         "results": 0,
-        BOTH: 0,
+        **dict.fromkeys(SOME, 0),
     }
     last = (*bf16()[:-1], FORMATS["bf16"].encode(2.0**-70))
     assert results(last, last, 1, design)["accumulator"] == small(2.0**-140)
@@ -195,17 +207,17 @@ def test_late_additions_flush_sum_c_and_result():
 
     whole, zero = fp32(smallest + step), fp32(smallest)
     # the sum is a result, and so zero before c is added; c is not
-    assert late(step, smallest) == dict.fromkeys(Subnormals, whole) | dict.fromkeys(("flushed", "results", BOTH), zero)
+    assert late(step, smallest) == dict.fromkeys(Subnormals, whole) | dict.fromkeys(("flushed", "results", *SOME), zero)
     assert late(smallest, step) == dict.fromkeys(Subnormals, whole) | dict.fromkeys(
-        ("flushed", "accumulator", BOTH), zero
+        ("flushed", "accumulator", *SOME), zero
     )
     below = dict.fromkeys(Subnormals, fp32(step - smallest))
-    assert late(step, -smallest) == below | dict.fromkeys(("flushed", "results", BOTH), fp32(-smallest))
+    assert late(step, -smallest) == below | dict.fromkeys(("flushed", "results", *SOME), fp32(-smallest))
     difference = fp32(-smallest / 2)
     assert late(smallest, -1.5 * smallest) == dict.fromkeys(Subnormals, difference) | {
         "flushed": MINUS_ZERO,
         "results": MINUS_ZERO,
-        BOTH: MINUS_ZERO,
+        **dict.fromkeys(SOME, MINUS_ZERO),
     }
     for reading in Subnormals:
         d = evaluate(base.change(subnormals=reading), Operands((0,) * 4, ones, 0x80000001))

@@ -1,0 +1,116 @@
+"""Attributes of standards as spellings of plans: what they state becomes other keys of a plan, or a check of its unit.
+
+A standard names formats, and sometimes how operands are split. What it does not state is so as the unit and the
+algorithm have it, which is a reading: docs/conformance.md lists the readings that each attribute leaves open, with
+operands for each.
+"""
+
+from __future__ import annotations
+
+import re
+
+from mmaproof.designs.design import Design
+from mmaproof.designs.errors import DesignError, InputError
+from mmaproof.designs.formats import Format, find_format
+
+Setting = tuple[str, str]
+
+DOT_ALGORITHM = re.compile(
+    r"(?:ALG_DOT_)?(?P<a>ANY_F8|[A-Z]+[0-9]+)_(?P<b>ANY_F8|[A-Z]+[0-9]+)_(?P<sum>[A-Z]+[0-9]+)"
+    r"(?:_X(?P<count>[1-9]))?(?P<fast>_FAST_ACCUM)?"
+)
+WORDS = {("bf16", "3"): "bf16x3", ("bf16", "6"): "bf16x6", ("bf16", "9"): "bf16x9", ("tf32", "3"): "3xtf32"}
+"""The algorithm of a plan by the format of its words and the number of products (``num_primitive_operations``)."""
+ACC_TYPES = {"fp16": "fp16", "fp32": "fp32", "int32": "int32"}
+"""acc_type of TOSA that units of the catalogue have, and the format of d that it means. None has int48."""
+CAST = {
+    ("e4m3", "1"): "rne:saturate",
+    ("e4m3", "0"): "rne:nan",
+    ("e5m2", "1"): "rne:saturate",
+    ("e5m2", "0"): "rne:infinity",
+    ("e4m3fnuz", "1"): "rne:saturate/nan",
+    ("e4m3fnuz", "0"): "rne:nan",
+    ("e5m2fnuz", "1"): "rne:saturate/nan",
+    ("e5m2fnuz", "0"): "rne:nan",
+}
+"""``out`` of a plan without its format, by the format and ``saturate`` of ONNX Cast (version 19 and later)."""
+
+
+def as_keys(unit: Design, key: str, value: str) -> list[Setting]:
+    """Return the settings of a plan that an attribute of a standard means; another setting as it is.
+
+    Raises InputError for what is not a value of an attribute, and DesignError where the unit is not of its formats.
+    """
+    match key:
+        case "dot_algorithm":
+            return dot_algorithm(unit, value)
+        case "acc_type":
+            return acc_type(unit, value)
+        case "cast":
+            return cast(value)
+        case _:
+            return [(key, value)]
+
+
+def dot_algorithm(unit: Design, value: str) -> list[Setting]:
+    """Return the settings that an algorithm of StableHLO, XLA or JAX means: A_B_SUM, _XN and _FAST_ACCUM."""
+    match = DOT_ALGORITHM.fullmatch(value.strip().upper())
+    if match is None:
+        raise InputError("A_B_SUM[_XN][_FAST_ACCUM] is needed, as BF16_BF16_F32_X3 or ANY_F8_ANY_F8_F32_FAST_ACCUM")
+    for name, fmt in (("a", unit.a_format), ("b", unit.b_format)):
+        if match[name] == "ANY_F8":
+            _expect(unit, name, fmt, "a float of 8 bits", fmt.bits == 8 and not fmt.is_integer)
+        else:
+            _expect(unit, name, fmt, *_named(match[name], fmt))
+    _expect(unit, "the sum", unit.d_format, *_named(match["sum"], unit.d_format))
+    kept = _kept_bits(unit)
+    if kept is not None and kept < unit.d_format.fraction_bits and match["fast"] is None:
+        raise DesignError(
+            f"{unit.name} keeps {kept} of the {unit.d_format.fraction_bits} fraction bits of its sum, which only "
+            "allow_imprecise_accumulation permits: add _FAST_ACCUM, or choose another unit"
+        )
+    count = match["count"] or "1"
+    if count == "1":
+        return []
+    if (unit.a_format.name, count) not in WORDS or unit.a_format is not unit.b_format:
+        known = ", ".join(f"{x}_X{n}" for x, n in WORDS)
+        raise InputError(f"{count} products of words of {unit.a_format.name} are not an algorithm here: one of {known}")
+    return [("algorithm", WORDS[unit.a_format.name, count])]
+
+
+def _kept_bits(unit: Design) -> int | None:
+    """Return the fraction bits that a step keeps below its largest term or its result, whichever are fewer."""
+    conversion = getattr(unit.step, "conversion", None)
+    bits = [x for x in (unit.step.kept_bits, None if conversion is None else conversion.fraction_bits) if x is not None]
+    return min(bits, default=None)
+
+
+def acc_type(unit: Design, value: str) -> list[Setting]:
+    """Check that a unit returns what ``acc_type`` of TOSA says that sums are. Nothing else follows from it."""
+    name = value.strip().lower()
+    if name not in ACC_TYPES:
+        raise InputError(f"one of {', '.join(x.upper() for x in ACC_TYPES)} is needed; no unit here has INT48")
+    _expect(unit, "the sum", unit.d_format, *_named(ACC_TYPES[name], unit.d_format))
+    return []
+
+
+def cast(value: str) -> list[Setting]:
+    """Return ``out`` of a conversion by ONNX Cast: FORMAT:saturate=0 or 1; the default of the operator is 1."""
+    name, _, attribute = value.partition(":")
+    fmt = find_format(name.strip())
+    saturate = {"": "1", "saturate=0": "0", "saturate=1": "1"}.get(attribute.strip())
+    if saturate is None or (fmt.name, saturate) not in CAST:
+        known = ", ".join(dict.fromkeys(x for x, _ in CAST))
+        raise InputError(f"FORMAT[:saturate=0|1] is needed, where FORMAT is one of {known}")
+    return [("out", f"{fmt.name}:{CAST[fmt.name, saturate]}")]
+
+
+def _named(name: str, fmt: Format) -> tuple[str, bool]:
+    """Return the name of the format that a standard names, and whether it is ``fmt``."""
+    wanted = find_format(name.lower())
+    return wanted.name, wanted is fmt
+
+
+def _expect(unit: Design, what: str, fmt: Format, wanted: str, holds: bool) -> None:
+    if not holds:
+        raise DesignError(f"{unit.name}: {what} is {fmt.name}, and {wanted} is needed")

@@ -1,0 +1,98 @@
+"""Attributes of StableHLO, TOSA and ONNX as spellings of plans, and the readings that they leave open."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mmaproof.designs.errors import DesignError, InputError
+from mmaproof.designs.operands import pattern_dtype
+from mmaproof.gemm.programs import read_plan
+from mmaproof.gemm.programs.evaluate import multiply_plan
+
+PAGE = (Path(__file__).parents[4] / "docs/conformance.md").read_text(encoding="utf-8")
+ROW = re.compile(r"\| (.+?) \| (.+?) \| `(.+?)` (0x\w+) \| `(.+?)` (0x\w+) \| (0x.+?) \| (0x.+?) \| (0x\w+) \|")
+OPEN = [row.groups() for row in map(ROW.fullmatch, PAGE.splitlines()) if row is not None]
+"""The table of readings that attributes leave open."""
+K = 32
+
+BF16, TF32 = "ampere/m16n8k16.f32.bf16.bf16.f32", "ampere/m16n8k8.f32.tf32.tf32.f32"
+HOPPER, BLACKWELL = "hopper/wgmma.f32.e4m3.e4m3", "blackwell/tcgen05.mma.m64n8k32.f32.e4m3.e4m3"
+FP16 = "ampere/m16n8k16.f16.f16.f16.f16"
+
+
+@pytest.mark.parametrize(
+    ("plan", "means"),
+    [
+        (f"{TF32} | dot_algorithm=TF32_TF32_F32_X3", f"{TF32} | algorithm=3xtf32"),
+        (f"{TF32} | dot_algorithm=TF32_TF32_F32 | c=none", f"{TF32} | c=none"),
+        (f"{BF16} | dot_algorithm=BF16_BF16_F32_X3", f"{BF16} | algorithm=bf16x3"),
+        (f"{BF16} | dot_algorithm=bf16_bf16_f32_x6 | out=bf16", f"{BF16} | algorithm=bf16x6 | out=bf16"),
+        (f"{BF16} | dot_algorithm=ALG_DOT_BF16_BF16_F32_X9", f"{BF16} | algorithm=bf16x9"),
+        (f"{HOPPER} | dot_algorithm=ANY_F8_ANY_F8_F32_FAST_ACCUM", HOPPER),
+        (f"{BLACKWELL} | dot_algorithm=ANY_F8_ANY_F8_F32", BLACKWELL),
+        ("cpu/vfmadd231ps | dot_algorithm=F32_F32_F32", "cpu/vfmadd231ps"),
+        (f"{FP16} | acc_type=FP16 | dot_algorithm=F16_F16_F16", FP16),
+        (f"{BF16} | acc_type=fp32 | out=bf16", f"{BF16} | out=bf16"),
+        ("cpu/vpdpbusd | acc_type=INT32", "cpu/vpdpbusd"),
+        ("cpu/vfmadd231ps | cast=e4m3", "cpu/vfmadd231ps | out=e4m3:rne:saturate"),
+        ("cpu/vfmadd231ps | cast=e4m3:saturate=0", "cpu/vfmadd231ps | out=e4m3:rne:nan"),
+        ("cpu/vfmadd231ps | cast=float8_e5m2:saturate=0", "cpu/vfmadd231ps | out=e5m2:rne:infinity"),
+        ("cpu/vfmadd231ps | cast=e5m2fnuz:saturate=1", "cpu/vfmadd231ps | out=e5m2fnuz:rne:saturate/nan"),
+    ],
+)
+def test_an_attribute_is_a_spelling(plan, means):
+    assert read_plan(plan) == read_plan(means)
+    assert read_plan(read_plan(plan).name) == read_plan(means)
+
+
+@pytest.mark.parametrize(
+    ("plan", "kind", "problem"),
+    [
+        (f"{BF16} | dot_algorithm=TF32_TF32_F32", DesignError, "a is bf16, and tf32 is needed"),
+        (f"{FP16} | dot_algorithm=F16_F16_F32", DesignError, "the sum is fp16, and fp32 is needed"),
+        (f"{BF16} | dot_algorithm=ANY_F8_ANY_F8_F32", DesignError, "a is bf16, and a float of 8 bits is needed"),
+        (f"{HOPPER} | dot_algorithm=ANY_F8_ANY_F8_F32", DesignError, "keeps 13 of the 23 fraction bits"),
+        (f"{BF16} | dot_algorithm=BF16_BF16_F32_X4", InputError, "4 products of words of bf16 are not an algorithm"),
+        (f"{FP16} | dot_algorithm=F16_F16_F16_X3", InputError, "3 products of words of fp16 are not an algorithm"),
+        (f"{BF16} | dot_algorithm=DEFAULT", InputError, "A_B_SUM"),
+        (f"{BF16} | dot_algorithm=BF16_BF16_Q32", InputError, "unknown format 'q32'"),
+        (f"{BF16} | dot_algorithm=BF16_BF16_F32_X3 | algorithm=bf16x3", InputError, "algorithm is given twice"),
+        (f"{BF16} | dot_algorithm=BF16_BF16_F32 | dot_algorithm=BF16_BF16_F32_X3", InputError, "given twice"),
+        (f"{BF16} | cast=e4m3 | out=bf16", InputError, "out is given twice"),
+        (f"{BF16} | cast=bf16", InputError, "one of e4m3, e5m2"),
+        (f"{BF16} | cast=e4m3:saturate=2", InputError, "FORMAT"),
+        (f"{BF16} | acc_type=FP16", DesignError, "the sum is fp32, and fp16 is needed"),
+        ("cpu/vpdpbusd | acc_type=INT48", InputError, "no unit here has INT48"),
+    ],
+)
+def test_what_an_attribute_excludes_is_refused(plan, kind, problem):
+    with pytest.raises(kind, match=problem):
+        read_plan(plan)
+
+
+def elements(text: str, fmt) -> np.ndarray:
+    """K elements of a row: patterns, 0x0*7 for seven zeros, and zeros after them."""
+    found = [
+        int(x, 16) for part in text.split() for x, _, count in [part.partition("*")] for _ in range(int(count or 1))
+    ]
+    return np.array(found + [0] * (K - len(found)), dtype=pattern_dtype(fmt))
+
+
+@pytest.mark.parametrize("row", OPEN, ids=lambda row: row[0])
+def test_operands_tell_two_readings_apart(row):
+    _, _, one, d, other, other_d, a, b, c = row
+    assert int(d, 16) != int(other_d, 16)
+    for spelled, expected in ((one, d), (other, other_d)):
+        plan = read_plan(spelled.replace("\\|", "|"))
+        formats = plan.formats
+        start = np.array([[int(c, 16)]], dtype=pattern_dtype(formats[2]))
+        found = multiply_plan(plan, elements(a, formats[0])[None, :], elements(b, formats[1])[:, None], start)
+        assert formats[3].hex(int(found[0, 0])) == expected, spelled
+
+
+def test_every_reading_of_the_page_is_a_row_of_this_test():
+    after = PAGE.split("## What these attributes leave open")[1].split("\n## ")[0]
+    rows = [x for x in after.splitlines() if x.startswith("| ") and not x.startswith("| reading")]
+    assert len(rows) == len(OPEN) == 23
