@@ -57,7 +57,7 @@ CASES = [
 
 @pytest.mark.parametrize("limit", [8, 9, 128, 4096])
 def test_a_product_limit_that_no_product_reaches_has_no_effect(limit):
-    """The largest product of binary8p4se is less than 2^16 and its exponent has few bits: 128 is in none of its words."""
+    """Products of binary8p4se are below 2^16, and their exponents have few bits, which 128 does not fit."""
     plain = find_design("paper/fma-p3109")
     for a, b in ((0x40, 0x40), (0xC0, 0x40), (0x47, 0xC7), (0x80, 1)):
         operands = Operands((a,), (b,), 0)

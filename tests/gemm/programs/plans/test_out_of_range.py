@@ -161,3 +161,4 @@ def test_other_names_of_formats():
     for name, meant in (("e4m3fn", "e4m3"), ("float8_e4m3fn", "e4m3"), ("float8_e4m3", "e4m3b7"), ("bfloat16", "bf16")):
         assert find_format(name).name == meant
     assert str(OutOfRange.parse("saturate/nan", find_format("fp16"))) == "saturate/nan"
+    assert OutOfRange.parse("SatNone", find_format("fp16")) == OutOfRange.parse("OvfInf", find_format("fp16"))
