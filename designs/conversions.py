@@ -107,7 +107,7 @@ class OutOfRange:
     OCP's and CUDA's saturating conversions are ``saturate`` for both. ONNX saturates numbers to e4m3fnuz and makes NaN
     of infinities. A format without infinities, if nothing saturates, has NaN for both (OCP, ml_dtypes).
     IEEE P3109's saturation modes are words, too: SatFinite is ``saturate``, SatPropagate ``saturate/infinity`` (of a
-    format without infinities ``saturate``), and OvfInf ``ovfinf``.
+    format without infinities ``saturate``), and OvfInf, SatNone in later drafts, ``ovfinf``.
     """
 
     numbers: Beyond
@@ -115,7 +115,7 @@ class OutOfRange:
 
     ALLOWED: ClassVar[str] = (
         "saturate, infinity, nan, saturate/infinity or saturate/nan (of numbers / of infinities), or SatFinite, "
-        "SatPropagate or OvfInf (IEEE P3109)"
+        "SatPropagate, OvfInf or SatNone (IEEE P3109)"
     )
 
     @classmethod
@@ -126,7 +126,7 @@ class OutOfRange:
         """
         text = text.lower()
         propagated = "saturate" if fmt.infinity is None else "saturate/infinity"
-        text = {"satfinite": "saturate", "satpropagate": propagated}.get(text, text)
+        text = {"satfinite": "saturate", "satpropagate": propagated, "satnone": "ovfinf"}.get(text, text)
         numbers, slash, infinities = text.partition("/")
         found = cls(Beyond(numbers), Beyond(infinities if slash else numbers))
         alone = Beyond.OVFINF in (found.numbers, found.infinities) or found.numbers is not Beyond.SATURATE

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.conversions import OutOfRange, Rounding
 from mmaproof.designs.errors import InputError
-from mmaproof.designs.formats import Format
+from mmaproof.designs.formats import FORMATS, Format
 from mmaproof.designs.operands import Patterns, pattern_dtype, values_of
 from mmaproof.designs.readings import NanCode
 from mmaproof.gemm.programs import Plan
@@ -33,6 +33,7 @@ Floats = npt.NDArray[np.float64]
 Multiply = Callable[[Product, Patterns, Patterns], Patterns]
 LEAST_RESULTS = 1000
 """MIN_DOT_PRODUCTS of TOSA."""
+FP64 = FORMATS["fp64"]
 SETS = range(6)
 NARROW = ("e5m2", "e4m3", "e3m2", "e2m3", "e2m1")
 """Inputs whose sums in fp32 have wider bounds (TOSA 1.1, introduction, ABS_BOUND)."""
@@ -209,8 +210,12 @@ def p3109(subject: Plan | MatrixTarget, product: Product, accumulator: Format) -
     """Return whether each result is the projection of the exact dot product: rounded once, saturated as is stated.
 
     The rounding and the saturation are those of ``out=`` of a plan; without it, and of kernels, the rounding is to
-    nearest, ties to even, and OvfInf. Operands are of several distributions. Zeros of either sign are the same.
+    nearest, ties to even, and OvfInf. Operands are of several distributions. Zeros of either sign are the same. Raises
+    InputError for integers, and for formats with numbers beyond fp64.
     """
+    for fmt in (product.a, product.b, product.d):
+        if fmt.is_integer or fmt.e_max > FP64.e_max or fmt.e_min - fmt.fraction_bits < FP64.e_min - FP64.fraction_bits:
+            raise InputError(f"{fmt.name}: this check takes floating-point formats whose numbers fp64 has")
     checks = (_projected(subject, product, name) for name in COLUMNS)
     return Conformance("p3109", P3109, subject.name, product, accumulator, tuple(checks))
 

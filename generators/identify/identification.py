@@ -19,7 +19,7 @@ from mmaproof.generators.identify.space import Axes, Interface, default_axes, re
 from mmaproof.hardware_replay.rtl_simulator import SimulatorTarget
 from mmaproof.hardware_replay.tables.reading import Wanted
 from mmaproof.hardware_replay.target import Target
-from mmaproof.hardware_replay.targets import FunctionTarget, RecordingTarget, RtlTarget, find_target
+from mmaproof.hardware_replay.targets import FunctionTarget, ModelTarget, RecordingTarget, RtlTarget, find_target
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
@@ -112,7 +112,7 @@ def _interface(target: Target, text: str | None, k: int | None) -> Interface:
         if (text is not None and Interface.parse(text, found.k) != found) or k not in (None, found.k):
             raise InputError(f"{target.name} holds {found} at k = {found.k}: leave --interface and --k out")
         return found
-    known = target.designs[0] if isinstance(target, RtlTarget | SimulatorTarget) else None
+    known = target.designs[0] if isinstance(target, ModelTarget | RtlTarget | SimulatorTarget) else None
     if known is not None and text is None:
         return Interface(known.signature, known.k if k is None else k)
     if known is not None and k is None:

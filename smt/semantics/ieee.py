@@ -85,8 +85,6 @@ def convert_number(
     """
     value = x.significand.negated_where(x.negative)
     converted, beyond = convert(algebra, rules, value, x.exponent, x.fraction_bits, x.negative, random=random)
-    if rules.rho.target.infinity is None and rules.rho.target.quiet_nan is None and rules.out_of_range is None:
-        return converted
     return finish(algebra, rules, nan_code, special_result(algebra, (), (x,)), converted, beyond)
 
 

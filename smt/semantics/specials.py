@@ -74,7 +74,7 @@ def _beyond(x: Factors[D, T], limit: int, of: ProductRange) -> Truth[T]:
     beyond = (exponent >= limit - top_weight) & ~special
     if of is ProductRange.MAGNITUDE:
         return beyond
-    least = significand.is_value(1 << (significand.width - 1)) & exponent.is_value(limit - top_weight)
+    least = significand.is_value(1 << (significand.width - 1)) & (exponent == limit - top_weight)
     return beyond & ~(least & product_sign(x))
 
 
@@ -104,11 +104,11 @@ def finish(
     ``beyond`` says that the sum lies beyond the largest number and does not become that number.
     """
     fmt, stated = rules.rho.target, rules.out_of_range
-    if stated is None:
-        return choose_special(algebra, fmt, nan_code, special, converted)
-    if stated.infinities is Beyond.SATURATE:
+    if fmt.infinity is None if stated is None else stated.infinities is Beyond.SATURATE:
         largest = special.negative.as_bit().concatenate(algebra.unsigned(fmt.max_finite, fmt.bits - 1))
         converted = ite(special.infinite, largest, converted)
+    if stated is None:
+        return choose_special(algebra, fmt, nan_code, special, converted)
     nans = [special.nan]
     without = stated.numbers is Beyond.OVFINF and fmt.infinity is None
     if without or stated.numbers is Beyond.NAN:

@@ -55,6 +55,16 @@ CASES = [
 ]
 
 
+@pytest.mark.parametrize("limit", [8, 9, 128, 4096])
+def test_a_product_limit_that_no_product_reaches_has_no_effect(limit):
+    """Products of binary8p4se are below 2^16, and their exponents have few bits, which 128 does not fit."""
+    plain = find_design("paper/fma-p3109")
+    for a, b in ((0x40, 0x40), (0xC0, 0x40), (0x47, 0xC7), (0x80, 1)):
+        operands = Operands((a,), (b,), 0)
+        limited = plain.change(product_limit=limit, product_range="twos-complement")
+        assert evaluate(limited, operands) == evaluate(plain, operands)
+
+
 def padded(factors):
     return zip(*factors, *[(0, 0)] * (32 - len(factors)), strict=True)
 

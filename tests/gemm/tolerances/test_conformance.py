@@ -227,6 +227,31 @@ def test_a_unit_conforms_to_the_projection_that_it_states(settings):
     assert p3109(read_plan(f"paper/fma-p3109{settings}"), Product(64, 64, 1, fmt, fmt, fmt), fmt).conforms
 
 
+@pytest.mark.parametrize("out", ["e4m3", "e4m3:rna:saturate"])
+def test_infinities_conform_to_what_the_plan_makes_of_them(out):
+    """Operands at edges have infinities, and none whose product is rounded twice to another number."""
+    plan, asked = (
+        read_plan(f"cpu/vfmadd231ps | out={out}"),
+        Product(32, 32, 1, FP32, FP32, find_format(out.split(":")[0])),
+    )
+    assert np.isinf(values_of(conformance._drawn(asked, "edges")[0], FP32)).any()
+    assert wrong(p3109(plan, asked, FP32))["edges"] == 0
+
+
+@pytest.mark.parametrize(
+    ("plan", "formats"),
+    [
+        ("cpu/vpdpbusd", "uint8 int8 int32"),
+        ("cpu/vfmadd231ps | out=binary16p4sf", "fp32 fp32 binary16p4sf"),
+        ("cpu/vfmadd231ps | out=binary13p1se", "fp32 fp32 binary13p1se"),
+    ],
+)
+def test_p3109_takes_formats_whose_numbers_fp64_has(plan, formats):
+    asked = Product(8, 8, 4, *map(find_format, formats.split()))
+    with pytest.raises(InputError, match=r"(uint8|binary1\dp\ds[ef]): this check takes floating-point formats whose"):
+        p3109(read_plan(plan), asked, asked.d)
+
+
 @pytest.mark.parametrize("name", ["paper/fma-fp8", "paper/fma-fp8-satfinite"])
 def test_a_unit_without_infinities_conforms_to_what_it_makes_of_them(name):
     assert p3109(read_plan(name), Product(64, 64, 1, FP32, FP32, find_format("e4m3")), FP32).conforms

@@ -89,6 +89,7 @@ class FunctionUnit:
         pytest.param("hexagon/hmx", {"fraction_bits": 76, "floor": 30, "carry_bits": -15}, marks=pytest.mark.slow),
         pytest.param("paper/fma-fp8", {"rho": "rne-e4m3", "out_of_range": "nan"}, marks=pytest.mark.middle),
         pytest.param("paper/fma-fp8-satfinite", {"out_of_range": "saturate"}, marks=pytest.mark.middle),
+        pytest.param("paper/fma-p3109", {"rho": "rne-binary8p4se"}, marks=pytest.mark.middle),
         pytest.param("cpu/tcmmrlfp16ps", {"complex_part": "real", "L": 32}, marks=pytest.mark.middle),
         pytest.param("turing/mma.m8n8k128.s32.b1.b1.s32.xor.popc", {"element_product": "xor"}, marks=pytest.mark.slow),
         pytest.param("hopper/mma.m8n8k4.f64.f64.f64.f64", {"L": 1, "alignment": "jam"}, marks=pytest.mark.slow),

@@ -131,6 +131,15 @@ def test_an_infinity_of_a_narrow_format_saturates_in_a_wide_one():
     assert plan_result(plan, one, one.T, np.uint16([[0x7C00]])).tolist() == [0x7F7FFFFF]
 
 
+@pytest.mark.parametrize("stated", ["", ":rne:saturate"])
+@pytest.mark.parametrize("name", ["binary16p4sf", "binary16p1sf", "binary12p3sf", "e4m3", "e4m3fnuz", "e2m1", "e3m2"])
+def test_an_infinity_is_the_largest_number_of_formats_without_one_also_of_wider_ones(name, stated):
+    """The pattern of an infinity of fp32 reads as 2**128, which formats with many exponents have."""
+    most, sign = find_format(name).max_finite, 1 << find_format(name).bits - 1
+    found = converted(f"{name}{stated}", np.uint32([INFINITY, INFINITY | 1 << 31]))
+    assert found.tolist() == [most, most | sign]
+
+
 @pytest.mark.parametrize("text", ["e4m3:rne:nan", "e5m2:rz:flush:saturate/infinity", "e4m3:rtn:saturate/nan", "bf16"])
 def test_a_plan_is_spelled_as_it_is_read(text):
     plan = read_plan(f"{UNIT} | out={text}")
@@ -152,3 +161,4 @@ def test_other_names_of_formats():
     for name, meant in (("e4m3fn", "e4m3"), ("float8_e4m3fn", "e4m3"), ("float8_e4m3", "e4m3b7"), ("bfloat16", "bf16")):
         assert find_format(name).name == meant
     assert str(OutOfRange.parse("saturate/nan", find_format("fp16"))) == "saturate/nan"
+    assert OutOfRange.parse("SatNone", find_format("fp16")) == OutOfRange.parse("OvfInf", find_format("fp16"))
