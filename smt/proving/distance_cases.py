@@ -69,6 +69,7 @@ class DistanceCases:
         self._symbols = a[0], b[0], c[0]
         self._a, self._b, self._c = ((self._pinned.get(x, x), fmt) for x, fmt in (a, b, c))
         self._m: Any = kernel.environment.formula_manager
+        self._factors: tuple[FNode, FNode] | None = None
         self._product: FNode | None = None
         self._facts: list[FNode] = []
 
@@ -109,6 +110,7 @@ class DistanceCases:
             return {}
         m, kernel = self._m, self._kernel
         x, y = (z.arg(0) for z in own_word.args())
+        self._factors = x, y
         u, v = (self._defined(f"factor{i}", z) for i, z in enumerate((x, y)))
         own = m.BVMul(*(m.BVZExt(z, own_word.bv_width() - z.bv_width()) for z in (u, v)))
         self._product = p = self._defined("product", own)
@@ -221,7 +223,10 @@ class DistanceCases:
             for x in (self._a, self._b, self._c)
             if x[1].specials is Specials.IEEE
         ]
-        found += [self._zero(*x) for x in (self._a, self._b) if not x[0].is_constant()]
+        if self._factors is not None:
+            found += [m.Equals(x, m.BV(0, x.bv_width())) for x in self._factors]
+        else:
+            found += [self._zero(*x) for x in (self._a, self._b) if not x[0].is_constant()]
         special: FNode = m.Or(found)
         return special
 
