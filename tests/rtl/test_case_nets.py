@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from pysmt.environment import Environment, get_env
 from pysmt.fnode import FNode
+from support.bundles import checked
 from support.in_this_process import InAnyEnvironment
 from support.own_rtl import OWN_UNITS, UNITS
 from support.rtl_mutants import MUTANTS, Different
@@ -25,10 +26,11 @@ from mmaproof.smt.evaluate import evaluate_batch
 from mmaproof.smt.proving.case_nets import CaseNets, Operand, samples
 from mmaproof.smt.proving.columns import Columns
 from mmaproof.smt.proving.exhaustion import small_ones_first
-from mmaproof.smt.proving.kernel import Kernel, NotComposedError
+from mmaproof.smt.proving.kernel import Kernel, NotComposedError, Theorem
 from mmaproof.smt.proving.lemma import Lemmas
 from mmaproof.smt.solving.limits import Limits, worked
 from mmaproof.smt.solving.solving import Solving
+from mmaproof.verification.bundle import write_bundles
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 from mmaproof.verification.netlists import distance_cases
 
@@ -117,21 +119,31 @@ def test_what_is_equal_in_one_case_is_not_used_in_another() -> None:
         assert not kernel.complete
 
 
-def by_cases(path: Path) -> bool:
-    """Whether a unit is proved to be a design by the distance of exponents, with words compared in each case."""
+def of_unit(path: Path) -> tuple[Equivalence, Theorem | None]:
+    """What is asked of a unit, and its theorem by the distance of exponents, with words compared in each case."""
     unit, meant = read_rtl(path)
     question = Equivalence(unit.design, in_one_pass(unit.design, meant), where=preconditions_of(unit.where), k=1)
     argument, whole = distance_cases(question, 0), question.formula
     assert argument is not None
     lemmas = Lemmas(small_ones_first(Solving()), Limits(400, 4 << 30), worked(), whole.environment)
-    return lemmas.joined(whole.violation, argument) is not None
+    return question, lemmas.joined(whole.violation, argument)
 
 
 @pytest.mark.middle
 @pytest.mark.parametrize("name", ["fp16_single", pytest.param("fp16_two_path", marks=pytest.mark.slow)])
 def test_an_adder_is_proved_case_by_case(name: str) -> None:
     path = UNITS / "fadd" / f"{name}.toml"
-    assert by_cases(path)
+    assert of_unit(path)[1] is not None
+
+
+@pytest.mark.slow
+def test_the_cases_of_an_adder_are_proved_for_the_checker(tmp_path: Path) -> None:
+    question, theorem = of_unit(UNITS / "fadd" / "fp16_single.toml")
+    folder, limits = tmp_path / "proof", Limits(400, 4 << 30)
+    asked = (question, {"claim": "the adder is its design"}, theorem)
+    assert write_bundles([asked], question.designs[1], folder, Solving(), limits, 0).lemmas > 200
+    found, said = checked(folder)
+    assert found == 0, said
 
 
 ADDERS = [x for x in MUTANTS if x.unit.startswith("fadd/")]
@@ -142,7 +154,7 @@ ADDERS = [x for x in MUTANTS if x.unit.startswith("fadd/")]
 def test_a_mutant_of_an_adder_is_not_proved_by_cases(mutant: Different, tmp_path: Path) -> None:
     """Its bits are fewer, and cases are all that is asked: no search finds it before."""
     smaller = replace(mutant, unit=mutant.unit.replace("fp32", "fp16"))
-    assert not by_cases(smaller.write(tmp_path))
+    assert of_unit(smaller.write(tmp_path))[1] is None
 
 
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
