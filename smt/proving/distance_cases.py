@@ -8,12 +8,13 @@ Multipliers are cut out. One product of the root becomes a variable. Every other
 perhaps, is proved to be so, as a statement about two significands; of the variable it is only known how large products
 are. So a case that is proved is proved of more words than there are products.
 
-Samples suggest which words are products. Each case is one leaf, which assumes all of the root.
+Samples suggest which words are products. Each case is one leaf, which assumes all of the root. Where that takes long,
+or the terms may cancel, the case is divided by the signs, and its words are compared first (``case_nets``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -21,19 +22,27 @@ from typing import Any
 from pysmt.fnode import FNode
 
 from mmaproof.designs.formats import Format, Specials
+from mmaproof.smt.proving.case_nets import CaseNets, Operand, samples
 from mmaproof.smt.proving.columns import Columns
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError, conjuncts
-from mmaproof.smt.proving.walk import bottom_up, substituted
+from mmaproof.smt.proving.walk import bottom_up, substituted, symbols_in
 from mmaproof.smt.solving.limits import worked
 from mmaproof.smt.solving.query import width_of
 
 FIRST_RANGE, MOST_AT_ONCE = 4, 16
-"""Distances that are asked about together, at first and at most."""
+"""Distances that are asked about together in one leaf, at first and at most."""
+MOST_COMPARED, NEAR_COMPARED = 128, 2
+"""Distances that are asked about together where words are compared, and where terms may cancel, too."""
+LEAST_PRECISION = 11
+"""The bits of c from which on words of a sum of two numbers are compared; else a range is decided sooner."""
 NEAR = -2, 1
 """Distances in which the terms may cancel, which take longest: no range has others with them."""
 RANGE_SECONDS = 12.0
-"""Seconds for a range of distances, before it is halved."""
+"""Seconds for a range of distances in one leaf, before its words are compared."""
 PRODUCT_SECONDS, FACTOR_SECONDS = 30.0, 5.0
+FLAGS = "opposite signs", "c zero"
+Samples = Callable[[int, int, Sequence[bool | None]], Sequence[Mapping[str, int]]]
+"""Operands with a distance in a range, and with flags."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +66,7 @@ class DistanceCases:
     ) -> None:
         self._kernel, self._columns = kernel, columns
         self._pinned = _pinned(kernel.root)
+        self._symbols = a[0], b[0], c[0]
         self._a, self._b, self._c = ((self._pinned.get(x, x), fmt) for x, fmt in (a, b, c))
         self._m: Any = kernel.environment.formula_manager
         self._factors: tuple[FNode, FNode] | None = None
@@ -71,14 +81,22 @@ class DistanceCases:
         # the addend lies so far above the product that it is rounded alone, or wholly below what is rounded
         beyond = fmt.precision + 3
         lowest, highest = -beyond, self._a[1].precision + self._b[1].precision + beyond
-        cases = Cases(self._kernel, self._special(), self._subnormal(), self._distance(), [claim, *self._facts])
-        if self._product is not None:
-            cases.divide(self._product)
-        cases.divide(m.BVExtract(self._c[0], fmt.ignored_bits, fmt.ignored_bits + fmt.fraction_bits - 1))
+        flags = self._special(), self._subnormal(), self._distance()
+        cases = Cases(self._kernel, *flags, [claim, *self._facts])
+        of_product = _fraction(m, *self._a) if self._product is None else self._product
+        fractions = [of_product, _fraction(m, *self._c)]
+        if self._product is None and fmt.precision >= LEAST_PRECISION:
+            flags_of_signs = [self._opposite(), self._zero(*self._c)]
+            cases.compare_words(claim, self._facts, flags_of_signs, self._samples, fractions)
+        for word in fractions:
+            cases.divide(word)
         cases.special()
         cases.below(lowest)
         cases.above(highest)
-        for subnormal in product((False, True), repeat=3):
+        never = [x.is_false() for x in self._subnormal()]
+        for i in (j for j, holds in enumerate(never) if holds):
+            cases.never_subnormal(i)
+        for subnormal in product(*((False,) if holds else (False, True) for holds in never)):
             cases.between(lowest, highest, subnormal)
         cases.conclude()
 
@@ -207,13 +225,40 @@ class DistanceCases:
         ]
         if self._factors is not None:
             found += [m.Equals(x, m.BV(0, x.bv_width())) for x in self._factors]
+        else:
+            found += [self._zero(*x) for x in (self._a, self._b) if not x[0].is_constant()]
         special: FNode = m.Or(found)
         return special
+
+    def _zero(self, pattern: FNode, fmt: Format) -> FNode:
+        zero: FNode = self._m.Equals(
+            self._m.BVExtract(pattern, fmt.ignored_bits, fmt.sign_position - 1),
+            self._m.BV(0, fmt.sign_position - fmt.ignored_bits),
+        )
+        return zero
+
+    def _opposite(self) -> FNode:
+        """Return whether the product and c have different signs."""
+        m = self._m
+        a, b, c = (m.BVExtract(x, fmt.sign_position, fmt.sign_position) for x, fmt in (self._a, self._b, self._c))
+        opposite: FNode = m.Equals(m.BVXor(m.BVXor(a, b), c), m.BV(1, 1))
+        return opposite
+
+    def _samples(self, low: int, high: int, flags: Sequence[bool | None]) -> list[Mapping[str, int]]:
+        """Return operands with a distance in a range and with flags, as ``samples`` has them."""
+        whole = self._pinned
+        pairs = zip(self._symbols, (self._a, self._b, self._c), strict=True)
+        a, b, c = (
+            Operand(x.symbol_name(), fmt, int(whole[x].constant_value()) if x in whole else None)
+            for x, (_, fmt) in pairs
+        )
+        return samples(a, b, c, (low, high), flags)
 
     def _subnormal(self) -> list[FNode]:
         """Return of each operand whether it is subnormal or zero."""
         m = self._m
-        return [m.Equals(_field(m, *x), m.BV(0, x[1].exponent_bits)) for x in (self._a, self._b, self._c)]
+        found = [m.Equals(_field(m, *x), m.BV(0, x[1].exponent_bits)) for x in (self._a, self._b, self._c)]
+        return [self._kernel.environment.simplifier.simplify(x) if not symbols_in(x) else x for x in found]
 
     def _distance(self) -> FNode:
         """Return the exponent of the product minus that of c, each that of a significand with an integer bit."""
@@ -227,9 +272,10 @@ class DistanceCases:
 
 @dataclass(frozen=True)
 class _Box:
-    """Cases: ranges of the distance, and of the places of the highest bits of words that may be divided further."""
+    """Cases: ranges of the distance, of further flags, and of the places of the highest bits of words."""
 
     distance: tuple[int, int]
+    flags: tuple[bool | None, ...]
     places: tuple[tuple[int, int], ...]
 
     def halves(self) -> tuple[_Box, ...]:
@@ -239,7 +285,7 @@ class _Box:
             if low < high:
                 middle = (low + high) // 2
                 parts = ([*ranges[:i], x, *ranges[i + 1 :]] for x in ((low, middle), (middle + 1, high)))
-                return tuple(_Box(x[0], tuple(x[1:])) for x in parts)
+                return tuple(_Box(x[0], self.flags, tuple(x[1:])) for x in parts)
         return ()
 
 
@@ -258,9 +304,29 @@ class Cases:
         """what each symbol of a case stands for"""
         self._special, self._d, *self._subnormal = (self._symbol(x) for x in (special, distance, *subnormal))
         self._divided: list[FNode] = []
+        self._flags: list[FNode] = []
+        self._nets: CaseNets | None = None
+        self._samples: Samples = lambda *_: []
+        self._fractions: Sequence[FNode] = ()
         self._refuted: list[FNode] = []
         """the cases that nothing satisfies, over symbols"""
         self._at_once = FIRST_RANGE
+
+    def compare_words(
+        self,
+        claim: FNode,
+        facts: Sequence[FNode],
+        flags: Sequence[FNode],
+        samples: Samples,
+        fractions: Sequence[FNode],
+    ) -> None:
+        """Let words of a claim that is known to hold be compared in cases in which all of some flags are known.
+
+        ``fractions`` are the words that are normalised where the product and c are subnormal.
+        """
+        self._fractions = fractions
+        self._flags = [self._symbol(x) for x in flags]
+        self._nets, self._samples = CaseNets(self._kernel, claim, facts), samples
 
     def divide(self, word: FNode) -> None:
         """Let cases be divided by the place of a word's highest bit, too, where one distance is too much at once."""
@@ -269,6 +335,10 @@ class Cases:
     def special(self) -> None:
         """Refute that an operand is special."""
         self._refute(self._special, "special operands", None)
+
+    def never_subnormal(self, i: int) -> None:
+        """Refute that an operand, which is a constant, is subnormal."""
+        self._refute(self._subnormal[i], f"{'abc'[i]} subnormal", None)
 
     def below(self, lowest: int) -> None:
         """Refute a distance below a number."""
@@ -282,18 +352,102 @@ class Cases:
         """Refute a distance from ``low`` to ``high`` where each flag of subnormal operands is as stated."""
         everywhere = tuple((0, x.bv_width()) for x in self._divided)
         self._at_once = FIRST_RANGE
-        while low <= high:
-            ends = [x for x in (NEAR[0] - 1, NEAR[1], high) if x >= low]
-            end = min(low + self._at_once - 1, *ends)
-            self._box(_Box((low, end), everywhere), subnormal)
-            low = end + 1
+        for first, last in ((low, min(NEAR[0] - 1, high)), (NEAR[0], min(NEAR[1], high)), (NEAR[1] + 1, high)):
+            begin, compared = max(low, first), self._nets is not None
+            if begin > last:
+                continue
+            if compared and not any(
+                self._rows(_Box((begin, last), x, everywhere), subnormal) for x in self._ways(subnormal[-1])
+            ):
+                # it seems that there are no such operands
+                self._box(_Box((begin, last), (None,) * len(self._flags), everywhere), subnormal)
+                continue
+            while begin <= last:
+                most = self._at_once if not compared else NEAR_COMPARED if first == NEAR[0] else MOST_COMPARED
+                distance = begin, min(begin + most - 1, last)
+                nets = self._common(_Box(distance, (None,) * len(self._flags), everywhere), subnormal)
+                for flags in self._ways(subnormal[-1]):
+                    self._box(_Box(distance, flags, everywhere), subnormal, nets)
+                begin = distance[1] + 1
 
-    def _box(self, box: _Box, subnormal: Sequence[bool]) -> None:
+    def _ways(self, subnormal_c: bool) -> tuple[tuple[bool | None, ...], ...]:
+        """Return flags that make all cases. Only a subnormal c may be zero; its sign is not looked at then."""
+        if self._nets is None:
+            return ((),)
+        zero = False if subnormal_c else None
+        return (False, zero), (True, zero), *([(None, True)] if subnormal_c else [])
+
+    def _box(self, box: _Box, subnormal: Sequence[bool], nets: CaseNets | None = None) -> None:
+        low, high = box.distance
+        halves, began = box.halves(), worked()
+        rows = self._rows(box, subnormal)
+        if rows and self._compared(box, subnormal, rows, nets or self._nets):
+            return
+        if not rows or high - low < FIRST_RANGE:
+            try:
+                self._refute_usual(*self._within(box, subnormal), RANGE_SECONDS if halves else None)
+            except NotComposedError:
+                if not halves:
+                    raise
+            else:
+                if worked() - began < RANGE_SECONDS / 4:
+                    self._at_once = min(2 * self._at_once, MOST_AT_ONCE)
+                return
+        self._at_once = max(1, min(self._at_once, high - low + 1) // 2)
+        for half in halves:
+            self._box(half, subnormal)
+
+    def _rows(self, box: _Box, subnormal: Sequence[bool]) -> Sequence[Mapping[str, int]]:
+        """Return samples of a box, none where words are not compared in it."""
+        divided = any(x != (0, y.bv_width()) for x, y in zip(box.places, self._divided, strict=True))
+        if self._nets is None or divided:
+            return []
+        return self._samples(*box.distance, (*subnormal, *box.flags))
+
+    def _common(self, box: _Box, subnormal: Sequence[bool]) -> CaseNets | None:
+        """Return the claim with words replaced that are equal in a box, whatever its flags are."""
+        if self._nets is None or not (rows := self._rows(box, subnormal)):
+            return None
+        within, why = self._within(box, subnormal)
+        case = substituted(self._kernel.environment, self._m.And(self._m.Not(self._special), *within), self._given)
+        return self._nets.within(case, rows, why, self._words_of(subnormal))
+
+    def _compared(
+        self, box: _Box, subnormal: Sequence[bool], rows: Sequence[Mapping[str, int]], nets: CaseNets | None
+    ) -> bool:
+        """Compare the words of a box on samples, and return whether it is refuted."""
+        within, why = self._within(box, subnormal)
+        case = self._m.And(self._m.Not(self._special), *within)
+        if nets is None:
+            return False
+        try:
+            nets.refute(substituted(self._kernel.environment, case, self._given), rows, why, self._words_of(subnormal))
+        except NotComposedError:
+            return False
+        self._refuted.append(case)
+        return True
+
+    def _words_of(self, subnormal: Sequence[bool]) -> list[FNode]:
+        """Return the words whose highest bit decides about shifts where these operands are subnormal."""
+        of_product, of_c = any(subnormal[:2]), subnormal[2]
+        if not (of_product or of_c):
+            return []
+        m, fractions = self._m, self._fractions
+        if of_product and of_c:
+            return [m.BVOr(*fractions)] if fractions[0].bv_width() == fractions[1].bv_width() else []
+        return [fractions[0] if of_product else fractions[1]]
+
+    def _within(self, box: _Box, subnormal: Sequence[bool]) -> tuple[list[FNode], str]:
+        """Return what holds in a box, and what that is in words."""
         m, (low, high) = self._m, box.distance
         within = [m.BVSLE(self._number(low), self._d), m.BVSLE(self._d, self._number(high))]
         within += [x if holds else m.Not(x) for x, holds in zip(self._subnormal, subnormal, strict=True)]
         names = " and ".join(x for x, holds in zip("abc", subnormal, strict=False) if holds)
         why = f"distance from {low} to {high}{f', {names} subnormal' if names else ''}"
+        for flag, name, holds in zip(self._flags, FLAGS, box.flags, strict=False):
+            if holds is not None:
+                within.append(flag if holds else m.Not(flag))
+                why += f", {name}" if holds else ""
         for word, (lowest, highest) in zip(self._divided, box.places, strict=True):
             width = word.bv_width()
             if lowest > 0:
@@ -302,18 +456,7 @@ class Cases:
                 within.append(m.BVULT(word, m.BV(1 << highest, width)))
             if (lowest, highest) != (0, width):
                 why += f", {lowest} to {highest} bits"
-        halves, began = box.halves(), worked()
-        try:
-            self._refute_usual(within, why, RANGE_SECONDS if halves else None)
-        except NotComposedError:
-            if not halves:
-                raise
-            self._at_once = max(1, min(self._at_once, high - low + 1) // 2)
-            for half in halves:
-                self._box(half, subnormal)
-        else:
-            if worked() - began < RANGE_SECONDS / 4:
-                self._at_once = min(2 * self._at_once, MOST_AT_ONCE)
+        return within, why
 
     def conclude(self) -> None:
         """Refute what was assumed, by the lemma that there are no other cases."""
@@ -384,6 +527,15 @@ def _is_product(term: FNode) -> bool:
 def _field(m: Any, pattern: FNode, fmt: Format) -> FNode:
     low = fmt.ignored_bits + fmt.fraction_bits
     found: FNode = m.BVExtract(pattern, low, low + fmt.exponent_bits - 1)
+    return found
+
+
+def _fraction(m: Any, pattern: FNode, fmt: Format) -> FNode:
+    """Return the fraction of a pattern, one zero where a format has none."""
+    if not fmt.fraction_bits:
+        zero: FNode = m.BV(0, 1)
+        return zero
+    found: FNode = m.BVExtract(pattern, fmt.ignored_bits, fmt.ignored_bits + fmt.fraction_bits - 1)
     return found
 
 

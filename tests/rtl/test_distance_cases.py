@@ -13,6 +13,7 @@ from mmaproof.designs.design import Design
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import Pattern, Precondition
 from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.proving import distance_cases as cases_of_distance
 from mmaproof.smt.proving.distance_cases import Cases
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
 from mmaproof.smt.proving.lemma import Lemmas
@@ -66,6 +67,15 @@ def test_small_netlists_are_decided_as_all_operands_decide(monkeypatch: pytest.M
     found = examine(range(28), monkeypatch)
     assert found["designs"] > 3
     assert found["rewritten, proved"] == found["designs"]
+
+
+@pytest.mark.slow
+def test_small_netlists_whose_words_are_compared_are_decided_as_all_operands_decide(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cases_of_distance, "LEAST_PRECISION", 1)
+    found = examine(range(16), monkeypatch)
+    assert found["rewritten, proved"] == found["designs"] > 0
 
 
 @pytest.mark.slow

@@ -58,13 +58,21 @@ _FMA = "cdna1/v_mfma_f32_32x32x4f16@L=1,fraction_bits=76,alignment=jam,zero_sum=
 """One product and c, exactly: no bits are lost below those that rounding sees."""
 _FMA_BF16 = "cdna1/v_mfma_f32_32x32x4bf16@L=1,fraction_bits=42,alignment=jam,zero_sum=ieee"
 _FMA_FP32 = "cpu/vfmadd231ps"
+_FADD = "cpu/vfmadd231ps@product_exponent=summed,c_subnormal=e-min"
+"""x * 1 + y: what is not normalised before it is aligned loses no bits that rounding sees."""
+FADD_FP16 = (
+    "volta/mma.m8n8k4.f16.f16.f16.f16@L=1,fraction_bits=24,alignment=jam,rho=rne-fp16,zero_sum=ieee,"
+    "negative_zero=negative,zero_c=absent,zero_product=absent,nan_code=quiet"
+)
 
 OWN_UNITS = (
     OwnUnit("fma/single_fp16.toml", _FMA, Tier.SLOW),
     OwnUnit("fma/single_bf16.toml", _FMA_BF16, Tier.SLOW),
     OwnUnit("fma/single_fp32.toml", _FMA_FP32, Tier.SLOW),
-    OwnUnit("fadd/fp32_single.toml", _FMA_FP32, Tier.SLOW),
-    OwnUnit("fadd/fp32_two_path.toml", _FMA_FP32, Tier.SLOW),
+    OwnUnit("fadd/fp16_single.toml", FADD_FP16, Tier.MIDDLE),
+    OwnUnit("fadd/fp16_two_path.toml", FADD_FP16, Tier.MIDDLE),
+    OwnUnit("fadd/fp32_single.toml", _FADD, Tier.SLOW),
+    OwnUnit("fadd/fp32_two_path.toml", _FADD, Tier.SLOW),
     OwnUnit("fmul/fp32_single.toml", _FMA_FP32, Tier.SLOW),
     OwnUnit("fmul/fp32_booth.toml", _FMA_FP32, Tier.SLOW),
     OwnUnit("tree/fp16_l4.toml", _VOLTA, Tier.QUICK),

@@ -1,0 +1,425 @@
+"""A case of a claim, net by net: words that are one word in the case take each other's place.
+
+In a case most words of two datapaths agree: the distance of exponents is a number, an effective subtraction has one
+sign, a count of zeros is the other one. Samples of the case suggest which words are equal, up to zeros on either side,
+and which have one value. Each such equation is a leaf, "the case does not hold, or they are equal", over symbols in the
+place of the words that were replaced before. The last leaf says that the case does not hold.
+
+A wrong suggestion costs a question, and nothing else. Samples are operands of a fused multiply-add whose product and
+addend have exponents in some distance.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from pysmt import operators as op
+from pysmt.fnode import FNode
+
+from mmaproof.designs.formats import Format
+from mmaproof.smt.proving.columns import Columns
+from mmaproof.smt.proving.kernel import Kernel, NotComposedError
+from mmaproof.smt.proving.walk import bottom_up, rebuilt, substituted
+from mmaproof.smt.solving.limits import worked
+from mmaproof.smt.solving.query import width_of
+
+LEAST_BITS, LEAST_CUT = 4, 8
+"""Words of fewer bits are not compared, as wholes and as upper bits of others: samples say little of them."""
+LEMMA_SECONDS, LOST_SECONDS, LAST_SECONDS = 3.0, 6.0, 8.0
+"""Seconds for an equation, for all that are not proved, and for the case when no more words are to be replaced."""
+MOVES = frozenset({op.BV_EXTRACT, op.BV_ZEXT, op.BV_SEXT, op.BV_CONCAT})
+"""What moves bits alone is equal to something else only if its operands are."""
+
+
+@dataclass(frozen=True)
+class _Value:
+    """The values of a word on samples without the zeros below its lowest bit, of which there are ``zeros``."""
+
+    column: tuple[int, ...]
+    zeros: int
+
+    @classmethod
+    def of(cls, column: Sequence[int]) -> _Value:
+        """Return the values of a word."""
+        used = 0
+        for x in column:
+            used |= x
+        zeros = (used & -used).bit_length() - 1 if used else 0
+        return cls(tuple(x >> zeros for x in column), zeros)
+
+    @property
+    def constant(self) -> int | None:
+        """The only value, None where there are several."""
+        return self.column[0] << self.zeros if len(set(self.column)) == 1 else None
+
+
+SHIFTS = frozenset({op.BV_LSHL, op.BV_LSHR, op.BV_ASHR})
+
+
+def _cone(term: FNode) -> dict[FNode, None]:
+    found: dict[FNode, None] = {}
+    bottom_up(term, found, lambda *_: None)
+    return found
+
+
+def _of_one_side(claim: FNode) -> dict[FNode, int]:
+    """Return the terms that only one of two compared results is computed from, with its number."""
+    best: dict[FNode, int] = {}
+    least = 0
+    for equation in [x for x in _cone(claim) if x.is_equals() and width_of(x.arg(0)) >= LEAST_BITS]:
+        x, y = map(_cone, equation.args())
+        smaller = min(len(x.keys() - y.keys()), len(y.keys() - x.keys()))
+        if smaller > least:
+            least = smaller
+            best = {**dict.fromkeys(x.keys() - y.keys(), 0), **dict.fromkeys(y.keys() - x.keys(), 1)}
+    return best
+
+
+class CaseNets:
+    """Refutes cases of ``claim``, which is known to hold as ``facts`` are.
+
+    Symbols of the claim may stand for terms; ``equations`` are known of them.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        claim: FNode,
+        facts: Sequence[FNode],
+        stands: Mapping[FNode, FNode] = MappingProxyType({}),
+        equations: Mapping[FNode, FNode] = MappingProxyType({}),
+    ) -> None:
+        self._kernel, self._claim, self._facts = kernel, claim, facts
+        self._stands, self._equations = stands, equations
+        order: dict[FNode, None] = {}
+        bottom_up(claim, order, lambda *_: None)
+        self._words = [x for x in order if width_of(x) >= LEAST_BITS]
+        self._flags = [x for x in order if not width_of(x) and not x.is_constant()]
+        self._of_one = _of_one_side(claim)
+        self._users: dict[FNode, list[FNode]] = {}
+        for x in order:
+            for y in x.args():
+                self._users.setdefault(y, []).append(x)
+        self._amounts = {
+            y
+            for x in order
+            if x.node_type() in SHIFTS
+            for y in (x.arg(1), *(x.arg(1).args() if x.arg(1).is_bv_zext() else ()))
+        }
+
+    def within(
+        self, case: FNode, rows: Sequence[Mapping[str, int]], why: str, divided: Sequence[FNode] = ()
+    ) -> CaseNets:
+        """Return the claim with words replaced in a case of which there are samples."""
+        sweep = self._sweep(case, rows, why, divided)
+        left = sweep.reduced(self._claim)
+        return CaseNets(self._kernel, left, self._facts, *sweep.known())
+
+    def refute(self, case: FNode, rows: Sequence[Mapping[str, int]], why: str, divided: Sequence[FNode] = ()) -> None:
+        """Refute a case of which there are samples; a word of ``divided`` is one that shifts depend on.
+
+        Raises NotComposedError.
+        """
+        self._sweep(case, rows, why, divided).refute(self._claim)
+
+    def _sweep(self, case: FNode, rows: Sequence[Mapping[str, int]], why: str, divided: Sequence[FNode]) -> _Sweep:
+        columns = Columns(rows)
+        for variable, term in (*self._kernel.definitions.items(), *self._stands.items()):
+            columns.define(variable, columns.values(term))
+        raw = {x: [int(v) for v in columns.values(x)] for x in self._words}
+        flags = {x: [int(v) for v in columns.values(x)] for x in self._flags}
+        values = {x: _Value.of(column) for x, column in raw.items()}
+        sides: dict[tuple[int, ...], set[int | None]] = {}
+        for x, value in values.items():
+            sides.setdefault(value.column, set()).add(self._of_one.get(x))
+        values = {
+            x: value
+            for x, value in values.items()
+            if (x in self._amounts if value.constant is not None else len(sides[value.column]) > 1)
+        }
+        columns_of = {x: y for x, y in {**raw, **flags}.items() if len(set(y)) > 1 and x in self._of_one}
+        sweep = _Sweep(self._kernel, case, self._facts, values, self._users, why, divided)
+        sweep.begin(columns_of, self._of_one, self._stands, self._equations)
+        return sweep
+
+
+class _Sweep:
+    """One walk through a claim in one case."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        case: FNode,
+        facts: Sequence[FNode],
+        values: Mapping[FNode, _Value],
+        users: Mapping[FNode, Sequence[FNode]],
+        why: str,
+        divided: Sequence[FNode],
+    ) -> None:
+        self._kernel, self._facts, self._values, self._users, self._why = kernel, facts, values, users, why
+        self._divided = divided
+        self._m: Any = kernel.environment.formula_manager
+        self._not_here = self._m.Not(case)
+        self._first: dict[tuple[int, ...], tuple[FNode, int]] = {}
+        """the first word of each column, with words replaced, and the zeros below its lowest bit"""
+        self._stands: dict[FNode, FNode] = {}
+        """what each symbol in the place of a word stands for"""
+        self._lost = 0.0
+        self._equations: dict[FNode, FNode] = {}
+        """what is known of such a symbol"""
+
+    def begin(
+        self,
+        columns: Mapping[FNode, Sequence[int]],
+        sides: Mapping[FNode, int],
+        stands: Mapping[FNode, FNode],
+        equations: Mapping[FNode, FNode],
+    ) -> None:
+        """Compare words with the upper bits of others, too, and flags with whether the lower ones are zero."""
+        self._before = stands
+        self._stands.update(stands)
+        self._equations.update(equations)
+        self._columns, self._sides = columns, sides
+        self._cuttable: list[tuple[FNode, FNode, int]] = []
+        """each word that others may be upper bits of, what it became, and the most bits that a sample of it has"""
+        self._lost_bits: dict[tuple[int, ...], FNode] = {}
+        """whether the lower bits of such a word are not zero, by its values"""
+
+    def _upper(self, node: FNode, word: FNode) -> FNode | None:
+        """Return the upper bits of a word of the other side that a word is on all samples."""
+        own = self._columns.get(node)
+        if own is None or width_of(node) < LEAST_CUT or len(set(own)) < LEAST_CUT:
+            return None
+        bits = max(own).bit_length()
+        for other, became, most in self._cuttable:
+            k = most - bits
+            if k <= 0 or self._sides[other] == self._sides[node]:
+                continue
+            column = self._columns[other]
+            if all(x >> k == y for x, y in zip(column, own, strict=True)):
+                kept = min(width_of(became) - k, width_of(word))
+                m = self._m
+                upper: FNode = m.BVExtract(became, k, k + kept - 1)
+                image = upper if kept == width_of(word) else m.BVZExt(upper, width_of(word) - kept)
+                found = self._equal(node, word, image)
+                if found is not word:
+                    lost = tuple(int(x & ((1 << k) - 1) != 0) for x in column)
+                    if len(set(lost)) > 1:
+                        low = m.Not(m.Equals(m.BVExtract(became, 0, k - 1), m.BV(0, k)))
+                        self._lost_bits.setdefault(lost, low)
+                    return found
+        return None
+
+    def _lost_flag(self, node: FNode, flag: FNode) -> FNode:
+        """Return what says whether bits below a cut are zero, where a flag is that on all samples."""
+        own = self._columns.get(node)
+        if own is None or width_of(node):
+            return flag
+        for negated in (False, True):
+            image = self._lost_bits.get(tuple(int(bool(x) != negated) for x in own))
+            if image is not None:
+                return self._equal(node, flag, self._m.Not(image) if negated else image)
+        return flag
+
+    def known(self) -> tuple[Mapping[FNode, FNode], Mapping[FNode, FNode]]:
+        """Return what each symbol stands for, and what is known of it."""
+        return self._stands, self._equations
+
+    def reduced(self, claim: FNode) -> FNode:
+        """Return the claim with words replaced."""
+        return bottom_up(claim, {}, self._replaced)
+
+    def refute(self, claim: FNode) -> None:
+        """Refute the case. Raises NotComposedError."""
+        left = self.reduced(claim)
+        self._prove(self._not_here, [left], self._why, LAST_SECONDS)
+
+    def _replaced(self, node: FNode, operands: Sequence[FNode]) -> FNode:
+        """Return a word with others in the place of its operands, or the symbol that stands for it."""
+        word = rebuilt(self._kernel.environment, node, operands)
+        if word.is_constant():
+            return word
+        found = self._compared(node, word)
+        if found is word:
+            if width_of(node):
+                found = self._upper(node, word) or word
+            elif self._lost_bits:
+                found = self._lost_flag(node, word)
+        if node in self._columns and width_of(node) >= LEAST_CUT and node.node_type() not in MOVES:
+            self._cuttable.append((node, found, max(self._columns[node]).bit_length()))
+        return found
+
+    def _compared(self, node: FNode, word: FNode) -> FNode:
+        """Return what is equal to a word, up to zeros on either side, the word itself if nothing is."""
+        value = self._values.get(node)
+        if value is None:
+            return word
+        constant = value.constant
+        if constant is not None:
+            if node.node_type() in MOVES or word.is_symbol():
+                return word
+            return self._equal(node, word, self._m.BV(constant, width_of(word)))
+        first, zeros = self._first.setdefault(value.column, (word, value.zeros))
+        users = self._users.get(node, ())
+        inside = bool(users) and all(self._is_same(value, x) for x in users)
+        if first is word or inside or node.node_type() in MOVES or word.is_symbol():
+            return word
+        return self._equal(node, word, self._moved(first, zeros, value.zeros, width_of(word)))
+
+    def _is_same(self, value: _Value, user: FNode) -> bool:
+        of = self._values.get(user)
+        return of is not None and of.column == value.column
+
+    def _moved(self, word: FNode, zeros: int, wanted: int, width: int) -> FNode:
+        """Return a word without its lowest zeros, with others in their place, ``width`` bits long."""
+        m = self._m
+        kept = min(width_of(word) - zeros, width - wanted)
+        found: FNode = m.BVExtract(word, zeros, zeros + kept - 1)
+        if wanted:
+            found = m.BVConcat(found, m.BV(0, wanted))
+        return found if kept + wanted == width else m.BVZExt(found, width - kept - wanted)
+
+    def _equal(self, node: FNode, word: FNode, image: FNode) -> FNode:
+        """Return a symbol for a word that is proved to be equal to another one, the word itself where it is not."""
+        m = self._m
+        if self._lost > LOST_SECONDS:
+            return word
+        began = worked()
+        try:
+            same = m.Equals(word, image) if width_of(word) else m.Iff(word, image)
+            self._prove(m.Or(self._not_here, same), [], f"{self._why}: a word", LEMMA_SECONDS)
+        except NotComposedError:
+            self._lost += worked() - began
+            return word
+        kinds = self._kernel.environment.type_manager
+        symbol: FNode = m.FreshSymbol(kinds.BVType(width_of(word)) if width_of(word) else kinds.BOOL())
+        self._stands[symbol] = substituted(self._kernel.environment, node, self._before)
+        self._equations[symbol] = m.Or(
+            self._not_here, m.Equals(symbol, image) if width_of(word) else m.Iff(symbol, image)
+        )
+        return symbol
+
+    def _prove(self, claim: FNode, assumed: Sequence[FNode], why: str, seconds: float) -> None:
+        """Prove a claim at once, or for each place of the highest bit of a word that shifts depend on."""
+        try:
+            self._use(claim, assumed, why, seconds)
+        except NotComposedError:
+            for word in self._divided:
+                try:
+                    self._divide(claim, assumed, word, why, seconds)
+                except NotComposedError:
+                    continue
+                return
+            raise
+
+    def _divide(self, claim: FNode, assumed: Sequence[FNode], word: FNode, why: str, seconds: float) -> None:
+        m, width = self._m, word.bv_width()
+        whole, symbol = m.FreshSymbol(), m.FreshSymbol(self._kernel.environment.type_manager.BVType(width))
+
+        def is_at(word: FNode, place: int) -> FNode:
+            """Return whether the highest bit of a word that is set is at a place, counted from one; 0 if it is zero."""
+            above: FNode = (
+                m.Equals(m.BVExtract(word, place, width - 1), m.BV(0, width - place)) if place < width else m.TRUE()
+            )
+            return m.And(above, m.Equals(m.BVExtract(word, place - 1, place - 1), m.BV(1, 1))) if place else above
+
+        for place in range(width, -1, -1):
+            self._use(m.Or(m.Not(is_at(word, place)), claim), assumed, f"{why}, {place} bits", seconds)
+        parts = [m.Or(m.Not(is_at(symbol, place)), whole) for place in range(width, -1, -1)]
+        self._kernel.use(whole, parts, "all places of the highest bit", {whole: claim, symbol: word})
+
+    def _use(self, claim: FNode, assumed: Sequence[FNode], why: str, seconds: float) -> None:
+        needed: dict[FNode, None] = {}
+        pending = [claim, *assumed]
+        while pending:
+            for x in self._kernel.environment.fvo.get_free_variables(pending.pop()):
+                if x in self._stands and x not in needed:
+                    needed[x] = None
+                    pending.append(self._equations[x])
+        known = [self._equations[x] for x in self._stands if x in needed]
+        given = {x: self._stands[x] for x in needed}
+        self._kernel.use(claim, [*self._facts, *known, *assumed], why, given, seconds=seconds)
+
+
+# --- operands of a case -----------------------------------------------------------------------------------
+
+COUNT, MOST_TRIES = 200, 20_000
+
+
+@dataclass(frozen=True)
+class Operand:
+    """The name of an operand's symbol, its format, and its value where it has only one."""
+
+    name: str
+    fmt: Format
+    constant: int | None
+
+    def drawn(self, rng: random.Random, field: int, fraction: int) -> int:
+        """Return a pattern with an exponent field and a fraction."""
+        if self.constant is not None:
+            return self.constant
+        fmt, sign = self.fmt, rng.getrandbits(1)
+        return (sign << fmt.sign_position) | (((field << fmt.fraction_bits) | fraction) << fmt.ignored_bits)
+
+    def field(self, pattern: int) -> int:
+        """Return the exponent field of a pattern."""
+        return pattern >> (self.fmt.ignored_bits + self.fmt.fraction_bits) & ((1 << self.fmt.exponent_bits) - 1)
+
+    def significand(self, pattern: int) -> int:
+        """Return the significand of a pattern of a finite number, with the integer bit."""
+        fraction = pattern >> self.fmt.ignored_bits & ((1 << self.fmt.fraction_bits) - 1)
+        return fraction | (bool(self.field(pattern)) << self.fmt.fraction_bits)
+
+
+def samples(
+    a: Operand, b: Operand, c: Operand, distance: tuple[int, int], flags: Sequence[bool | None]
+) -> list[Mapping[str, int]]:
+    """Return operands with a distance in a range, none if there seem to be none.
+
+    Flags say whether a, b, and c are subnormal, whether the product and c have opposite signs, and whether c is zero;
+    None is for both. Products are not zero.
+    """
+    rng = random.Random(0)
+    offset = a.fmt.e_min + b.fmt.e_min - c.fmt.e_min - 1
+    of_a, of_b, of_c, opposite, zero = flags
+    found: list[Mapping[str, int]] = []
+    for _ in range(MOST_TRIES):
+        if len(found) == COUNT:
+            break
+        x, y = (
+            z.drawn(rng, _field(rng, z.fmt, of), _fraction(rng, z.fmt)) for z, of in ((a, bool(of_a)), (b, bool(of_b)))
+        )
+        field = max(a.field(x), 1) + max(b.field(y), 1) + offset - rng.randint(*distance)
+        if (field != 1) if of_c else not 0 < field < (1 << c.fmt.exponent_bits) - 1:
+            continue
+        product = a.significand(x) * b.significand(y)
+        near = _near(rng, product, c.fmt)
+        fraction = 0 if zero else rng.choice((_fraction(rng, c.fmt), near))
+        z = c.drawn(rng, 0 if of_c else field, fraction)
+        signs = [value >> operand.fmt.sign_position & 1 for operand, value in ((a, x), (b, y), (c, z))]
+        is_zero = not c.significand(z)
+        if product and zero in (None, is_zero) and opposite in (None, bool(sum(signs) % 2)):
+            found.append({a.name: x, b.name: y, c.name: z})
+    return found
+
+
+def _field(rng: random.Random, fmt: Format, subnormal: bool) -> int:
+    return 0 if subnormal else rng.randint(1, max(1, (1 << fmt.exponent_bits) - 2))
+
+
+def _fraction(rng: random.Random, fmt: Format) -> int:
+    bits = fmt.fraction_bits
+    any_bits = rng.getrandbits(bits)
+    return rng.choice((any_bits, any_bits, 0, (1 << bits) - 1, any_bits & rng.getrandbits(bits), any_bits >> bits // 2))
+
+
+def _near(rng: random.Random, significand: int, fmt: Format) -> int:
+    """Return a fraction whose highest bits are those of a significand, so that a difference cancels."""
+    down = significand.bit_length() - 1 - fmt.fraction_bits
+    moved = significand >> down if down > 0 else significand << -down
+    changed = rng.choice((rng.randint(-2, 2), rng.getrandbits(rng.randint(1, max(1, fmt.fraction_bits)))))
+    return (moved ^ changed) & ((1 << fmt.fraction_bits) - 1)
