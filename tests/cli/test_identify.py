@@ -103,8 +103,6 @@ def test_a_recording_answers_nothing_new(run, tmp_path, small_space):
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["--k", "8"], "--interface D.A.B.C and --k N are required"),
-        (["--interface", "f32.f16.f16.f32"], "and --k N"),
         (["--interface", "f32.f16", "--k", "8"], "interface 'f32.f16'"),
         (["--interface", "f32.e4m3.e4m3.f32", "--k", "8"], "format mismatch"),
         ([*ASKED, "--space", "missing.toml"], "missing.toml"),
@@ -114,6 +112,26 @@ def test_bad_input(run, arguments, text):
     status, out, err = run("identify", f"model:{TURING.name}", *arguments)
     assert (status, out) == (2, "")
     assert text in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["--k", "8"], "--interface D.A.B.C and --k N are required"),
+        (["--interface", "f32.f16.f16.f32"], "and --k N"),
+    ],
+)
+def test_of_a_process_formats_and_length_are_to_be_said(run, arguments, text):
+    status, out, err = run("identify", "process:cat", *arguments)
+    assert (status, out) == (2, "")
+    assert text in err
+
+
+def test_of_a_model_formats_and_length_are_known(run, small_space):
+    status, out, _ = run("identify", f"model:{TURING.name}", "--space", small_space, "--no-proofs", "--json")
+    record = only_json(out)
+    assert record["k"] == TURING.k and TURING.name in (*record["matches"], *record["fitting"])
+    assert status == 0 and record["validated"]
 
 
 def test_a_process_that_ends_is_unknown(run):
