@@ -420,7 +420,7 @@ def _lines(unit: UnitFile, module: Module, found: _Map, design: str | None, labe
 def _lines_of_formats(found: _Map) -> list[str]:
     how = "CHECK: widths do not tell formats apart, and int8 has the width of e4m3"
     if found.also is not None:
-        how = f"CHECK: the sums of products that these mean were returned for {SETS} operand sets without rounding"
+        how = f"CHECK: in these formats it returned the sum of products of {SETS} operand sets that need no rounding"
     lines = ["", f"[formats]  # {how}"]
     for operand in "abcd":
         name = found.formats.get(operand, "")
@@ -473,7 +473,8 @@ def _meant(found: _Map) -> list[str]:
         return unknown
     more = f" and {len(names) - MOST_DESIGNS} more" * (len(names) > MOST_DESIGNS)
     listed = [f"#   {x}" for x in names[:MOST_DESIGNS]]
-    return [f'# design = "..."  # of these formats and {elements} products the catalogue has{more}:', *listed]
+    count = f"{elements} product{'s' * (elements > 1)}"
+    return [f'# design = "..."  # of these formats and {count} the catalogue has{more}:', *listed]
 
 
 def _key(name: str) -> str:

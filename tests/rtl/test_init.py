@@ -319,7 +319,7 @@ def test_where_no_formats_fit_widths_are_all_that_is_said(tmp_path: Path) -> Non
         "module unit(input [7:0] a, b, input [31:0] c, output [31:0] d);\nassign d = c - a * b;\nendmodule\n"
     )
     text = first_map([source], "unit", path)
-    assert "widths do not tell formats apart" in text and "without rounding" not in text
+    assert "widths do not tell formats apart" in text and "that need no rounding" not in text
 
 
 def test_formats_that_all_fit_are_listed(tmp_path: Path) -> None:
