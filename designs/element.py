@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
@@ -78,6 +78,11 @@ class Operands:
             for index, pattern in enumerate(patterns):
                 if not 0 <= pattern < 1 << fmt.bits:
                     raise OperandError(f"{column}[{index}] = {pattern:#x} is too wide for {fmt.name} ({fmt.bits} bits)")
+
+
+def constant_operands(patterns: Mapping[str, int]) -> tuple[str, ...]:
+    """Return the preconditions, as ``--where`` spells them, that all elements of operands have these patterns."""
+    return tuple(f"{name}={pattern:#x}" for name, pattern in patterns.items())
 
 
 def selected(b: Sequence[int], metadata: int) -> tuple[int, ...]:

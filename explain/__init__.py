@@ -4,7 +4,7 @@ Every bit is placed by its weight: the column of weight w holds the bits worth 2
 design. ``values`` writes numbers; ``steps`` reads the datapath and the signals; ``fused_blocks`` says what there is to
 draw of a step, ``words`` what there is to say; ``sections`` puts everything together. ``lines`` finds the columns, and
 makes lines of characters, each with a role. Writers give the roles their styles: ``text`` for a
-terminal, ``svg`` for a vector graphic, ``html`` for a page, ``figure`` for a file. ``answers`` are the answers of
+terminal, ``figure`` for a vector graphic, a page or a file. ``answers`` are the answers of
 commands as data, and ``reports`` writes them as pages. Values are exact everywhere: sign, odd significand and power of
 two, or a bit pattern in hexadecimal; integers are decimal. Neither NumPy nor pySMT is needed, and only ``text`` imports
 rich.

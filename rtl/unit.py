@@ -12,7 +12,7 @@ from pathlib import Path
 
 from mmaproof.designs.circuit import Bit, Bits, Cell, Circuit
 from mmaproof.designs.design import Design
-from mmaproof.designs.element import Operands
+from mmaproof.designs.element import Operands, constant_operands
 from mmaproof.designs.errors import DesignError, InputError
 from mmaproof.designs.formats import Format, find_format
 from mmaproof.designs.parameters import Chain
@@ -97,7 +97,7 @@ class RtlUnit:
     @property
     def where(self) -> tuple[str, ...]:
         """The preconditions of every question about it: what operands are that it does not have."""
-        return tuple(f"{name}={value:#x}" for name, value in self.fixed.items())
+        return constant_operands(self.fixed)
 
     def completed(self, operands: Operands) -> Operands:
         """Return operands of the design with the values of those that the unit does not have."""

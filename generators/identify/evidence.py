@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mmaproof.designs.design import Design
-from mmaproof.designs.element import Operands
+from mmaproof.designs.element import Operands, constant_operands
 from mmaproof.designs.operands import OperandBatch, Patterns
 from mmaproof.generators.identify.space import Behaviour, Interface
 from mmaproof.hardware_replay.target import Numbered, Rows, Target
@@ -167,7 +167,7 @@ class Oracle:
     @property
     def where(self) -> tuple[str, ...]:
         """The preconditions of everything that is found out: what operands are that the target does not have."""
-        return tuple(f"{name}={pattern:#x}" for name, pattern in self.fixed.items())
+        return constant_operands(self.fixed)
 
     def ask(self, batch: OperandBatch) -> tuple[OperandBatch, Patterns]:
         """Return the rows that were answered, and their d; ``problem`` says why others were not.

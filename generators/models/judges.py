@@ -1,6 +1,6 @@
 """The judge of one plan as one file in C11: it says of a product in .npy files whether it has the bits of the plan.
 
-The file has no other state than what it is given, and compiles to WebAssembly, where ``js_judge`` calls it.
+The file has no other state than what it is given, and compiles to WebAssembly, where the module of JavaScript calls it.
 Each call of the unit is the model's function over a row; every other operation is a function of its own, printed from
 the arithmetic that plans have everywhere.
 

@@ -1,7 +1,7 @@
 """A conversion keeps the order of two sums with exponents of their own, as steps of a bundle.
 
 * If the first sum is positive, so is the second one, and its magnitude is not smaller. If the second sum is negative,
-  so is the first one, whose magnitude is not smaller then. In each case of exponents (``order_cases``) this follows
+  so is the first one, whose magnitude is not smaller then. In each case of exponents (``order_sums``) this follows
   from the order of the sums.
 * The top bit of the larger magnitude has an exponent that is not lower. If both exponents are equal, the normalised
   magnitude is not smaller. Where exponents are two and more apart, both magnitudes are normalised words moved down.

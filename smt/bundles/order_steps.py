@@ -4,7 +4,7 @@ The *first* run is that of the operands as given, and the *second* has the next 
 one term v is another one, v', and the others are the same. With e and e' the largest exponents of both runs:
 
 * v' is not smaller than v, and where their exponents differ it makes up for what the others lose (``RisingSteps``);
-* e is e', or the larger one of them is the exponent of v or of v'. So one of the cases of ``order_cases`` holds;
+* e is e', or the larger one of them is the exponent of v or of v'. So one of the cases of ``order_sums`` holds;
 * in each case a term that stays is in the first run at most what it is in the second, and one unit more where e is not
   e'. Then v is at most v', less the units of all others (``OrderedTerms``);
 * so the first sum is at most the second, term by term, because no register wraps (``OrderedSums``);

@@ -17,7 +17,7 @@ down if it is the larger one. So no bit is lost that the order depends on.
 
 Aligned terms of two runs, and how much more those of the second are, as steps of a bundle.
 
-In each case of exponents (``order_cases``) the surplus of a term that stays is none if the exponents are equal, and at
+In each case of exponents (below) the surplus of a term that stays is none if the exponents are equal, and at
 least minus one unit if not. That of the term that rises is not negative if they are equal, and at least the units of
 all others if not. The magnitude of a truncated term that stays is the other one, moved down.
 """

@@ -3,7 +3,7 @@
 The claim without cuts and the claim of the staged proof come from the same text, which names the same places in the
 same order. For each place it is shown that the term without cuts is equal to what replaces it, given that this holds
 for the places before. Mostly the two are one term by then. Where operands were taken in another order, laws are used
-step by step (``folds``). Where constants were folded, or a junction was sorted, a small lemma says that both terms are
+step by step (below). Where constants were folded, or a junction was sorted, a small lemma says that both terms are
 equal.
 
 Sums and maxima in another order, step by step: each step is a law about two or three words.

@@ -21,7 +21,7 @@ and the sum of the products, and to a rounded addition:
 3. So the sum never falls, or not so that it is seen. It is the sum of the cut terms, because these fit the register
    (``cuts.CutBound``). Its conversion does not fall either (``OrderedConversion``).
 
-Where a small c is dropped, ``dropped_c`` has the lemmas about its cut. If another operand is a special value, the
+Where a small c is dropped, ``cuts`` has the lemmas about its cut. If another operand is a special value, the
 result is the same before and after. If e_max has a floor above all exponents, it does not change, so only 1 and 3 are
 needed.
 

@@ -2,7 +2,7 @@
 
 It is started as ``python -P -m mmaproof.smt.solving.proof_worker STEM SOLVER MEMORY_BYTES CPU_SECONDS PARENT_PID``. If
 STEM is not empty, it writes the clauses to STEM.cnf and the proof to STEM.lrat. It replies unsat only after the proof
-was checked. ``worker`` describes everything else.
+was checked. ``protocol`` describes everything else.
 """
 
 import hashlib

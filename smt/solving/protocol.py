@@ -12,7 +12,7 @@ This module does not import pySMT, so that a process that fails while it loads c
 What all solver processes have in common: their limits, and what they write.
 
 Such a process limits its own CPU time, and on Linux also its address space. It never outlives its parent. It writes one
-line for a query, which ``protocol`` describes. ``kept_worker`` answers queries by an SMT solver, and ``proof_worker``
+line for a query, as described above. ``kept_worker`` answers queries by an SMT solver, and ``proof_worker``
 answers one by a proof.
 
 Only light modules are imported here, because a process sets its limits before it loads anything slow.

@@ -50,8 +50,8 @@ def certify_by_proof(query: Query, limits: Limits, *, keep: Path | None = None) 
 
     Raises ``SolverNotInstalledError``, and ``OSError`` if the folder cannot be made.
 
-    A SAT solver writes the proof. Neither it nor any SMT solver is trusted. The trusted modules are ``cnf`` and
-    ``gates``, which write the clauses, and ``lrat.check``, which checks the proof.
+    A SAT solver writes the proof. Neither it nor any SMT solver is trusted. The trusted modules are ``cnf``, which
+    writes the clauses, and ``lrat.check``, which checks the proof.
     """
     prover = require_prover()
     stem = ""

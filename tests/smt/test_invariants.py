@@ -22,8 +22,8 @@ from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving.cuts import CutBound, TermShape
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.semantics import fused_step, fused_sum, ieee, sequential_step, terms
-from mmaproof.smt.semantics import patterns as unpack
 from mmaproof.smt.semantics.align import Cut
+from mmaproof.smt.semantics.patterns import Unpacked, unpack
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.smt.trace import evaluate
 from mmaproof.verification.distributions import BASIC, draw
@@ -80,11 +80,11 @@ def operands(design: Design, rows: int, instructions: int, names: Sequence[str] 
 @pytest.mark.parametrize("flushed", [None, *FlushedSign])
 def test_every_pattern_of_a_small_format_is_taken_apart_into_a_valid_number(fmt, flushed):
     patterns = ARRAYS.from_patterns(np.arange(1 << fmt.bits), fmt.bits)
-    x = unpack.unpack(ARRAYS, fmt, patterns) if flushed is None else flushing(ARRAYS, fmt, patterns, flushed)
+    x = unpack(ARRAYS, fmt, patterns) if flushed is None else flushing(ARRAYS, fmt, patterns, flushed)
     assert np.all(x.valid(fmt).data)
 
 
-def flushing(algebra: Algebra[D, T], fmt: Format, pattern: Word[D], sign: FlushedSign) -> unpack.Unpacked[D, T]:
+def flushing(algebra: Algebra[D, T], fmt: Format, pattern: Word[D], sign: FlushedSign) -> Unpacked[D, T]:
     return ieee.read(algebra, fmt, pattern, flushes=True, flushed_sign=sign)
 
 
@@ -100,7 +100,7 @@ def test_any_pattern_is_taken_apart_into_a_valid_number(fmt, data):
         pattern |= data.draw(st.integers(0, 1)) << sign
     word = CHECKED.unsigned(pattern, fmt.bits)
     # the check of a checking algebra, and the same once more from outside
-    assert unpack.unpack(CHECKED, fmt, word).valid(fmt).data
+    assert unpack(CHECKED, fmt, word).valid(fmt).data
     for flushed in FlushedSign:
         assert flushing(CHECKED, fmt, word, flushed).valid(fmt).data
 
@@ -113,7 +113,7 @@ class NumbersAreValid(Lemma):
         self.inputs = (Input("pattern", fmt.bits),)
 
     def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
-        x = unpack.unpack(algebra, self.fmt, words["pattern"])
+        x = unpack(algebra, self.fmt, words["pattern"])
         if self.broken == "exponent":
             x = replace(x, exponent=x.exponent + 1)
         elif self.broken:
@@ -190,8 +190,8 @@ def test_an_e_max_below_a_term_is_caught(monkeypatch):
         evaluate(design, first_operands(design))
 
 
-def wrong_number() -> unpack.Unpacked[int, bool]:
-    one = unpack.unpack(UNCHECKED, FORMATS["fp16"], UNCHECKED.unsigned(0x3C00, 16))
+def wrong_number() -> Unpacked[int, bool]:
+    one = unpack(UNCHECKED, FORMATS["fp16"], UNCHECKED.unsigned(0x3C00, 16))
     return replace(one, zero=UNCHECKED.truth(True))
 
 

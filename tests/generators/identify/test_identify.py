@@ -12,7 +12,7 @@ from support.deciding import proof_if
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError
-from mmaproof.generators.identify import evidence as oracle
+from mmaproof.generators.identify import evidence as evidence_module
 from mmaproof.generators.identify import identify
 from mmaproof.generators.identify.evidence import Evidence, Oracle
 from mmaproof.generators.identify.fit import Fit
@@ -448,7 +448,7 @@ def test_the_validation_ends_with_the_time_limit(monkeypatch, validation, late):
         seconds[0] += rows / 100
 
     clocks = SimpleNamespace(monotonic=lambda: seconds[0], process_time=lambda: seconds[0])
-    for module in (identify, oracle, limits):
+    for module in (identify, evidence_module, limits):
         monkeypatch.setattr(module, "time", clocks)
     identifier, _ = small(validation, told)
     outcome = identifier.identify()
