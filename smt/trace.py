@@ -12,7 +12,7 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Truth, Word
-from mmaproof.smt.algebra.signals import Signal
+from mmaproof.smt.algebra.words import Signal
 from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate
 
 if TYPE_CHECKING:

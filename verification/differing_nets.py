@@ -31,7 +31,7 @@ from mmaproof.designs.operands import OperandBatch, Patterns
 from mmaproof.designs.steps import NetlistStep
 from mmaproof.smt.algebra.arrays import FAST_BITS, ArrayAlgebra
 from mmaproof.smt.algebra.protocol import Truth, Word
-from mmaproof.smt.algebra.signals import Signal, SignalKind
+from mmaproof.smt.algebra.words import Signal, SignalKind
 from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
 from mmaproof.smt.semantics.netlist_step import run_circuit

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from mmaproof.smt.algebra.nodes import LANES, Graph, Node, Op, mask, signed
 from mmaproof.smt.algebra.protocol import Algebra, Truth, Word
-from mmaproof.smt.algebra.signals import Signal
+from mmaproof.smt.algebra.words import Signal
 
 
 class TooWideError(ArithmeticError):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
-from mmaproof.smt.algebra.signals import Signal
+from mmaproof.smt.algebra.words import Signal
 
 
 class WidthClaimError(ArithmeticError):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
-from mmaproof.smt.algebra.signals import Signal
+from mmaproof.smt.algebra.words import Signal
 
 
 class CutPlaces(Algebra[D, T]):

@@ -17,8 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Generic
 
-from mmaproof.smt.algebra.signals import Signal
-from mmaproof.smt.algebra.words import D, T, Truth, Word, ite
+from mmaproof.smt.algebra.words import D, Signal, T, Truth, Word, ite
 
 __all__ = ["Algebra", "D", "T", "Truth", "Word", "ite"]
 

@@ -8,11 +8,14 @@ writes the constant in the width of the word instead.
 
 Stages, lemmas and coverage ask where the top bit of a magnitude is, and whether it is rounded up. A magnitude ``x``
 with an ``exponent`` and ``fraction_bits`` is the number ``x * 2**(exponent - fraction_bits)``.
+
+A ``Signal`` names a word that a stage hands to the next.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar
 
 if TYPE_CHECKING:
     from mmaproof.smt.algebra.protocol import Algebra
@@ -245,3 +248,43 @@ def nearest_rounds_up(x: Word[D]) -> Truth[Any]:
     x = x.extend(max(x.width, 3))
     sticky, half, odd = (x.bit(i) for i in range(3))
     return half & (sticky | odd)
+
+
+class SignalKind(Enum):
+    """What a signal is. The value is its name, in which {} stands for the part that it belongs to."""
+
+    OPERAND_SIGN = "{}: sign"
+    OPERAND_EXPONENT = "{}: exponent"
+    OPERAND_SIGNIFICAND = "{}: significand"
+    SIGN = "sign of {}"
+    EXPONENT = "exponent of {}"
+    SIGNIFICAND = "significand of {}"
+    PRESENCE = "presence of {}"
+    PRODUCT = "product"
+    GROUP_SUM = "sum of a group"
+    E_MAX = "e_max"
+    ALIGNED = "aligned {}"
+    SUM = "sum"
+    CONVERTED = "converted"
+    OVERFLOW = "overflow"
+    INFINITY = "infinity"
+    NAN = "NaN"
+    INFINITY_SIGN = "sign of infinity"
+    D = "d"
+    PARTIAL_SUM = "partial sum"
+    MAXIMUM = "maximum"
+    MAGNITUDE = "magnitude"
+    RESULT = "result"
+
+
+class Signal(NamedTuple):
+    """A signal by its kind, and the label of the part ``of`` the datapath that it belongs to, where there are several.
+
+    Two runs name corresponding signals alike.
+    """
+
+    kind: SignalKind
+    of: object = None
+
+    def __str__(self) -> str:
+        return self.kind.value.format(self.of)

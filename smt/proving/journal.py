@@ -15,8 +15,8 @@ from pysmt.fnode import FNode
 
 from mmaproof.smt.algebra.places import CutPlaces
 from mmaproof.smt.algebra.protocol import Truth, Word
-from mmaproof.smt.algebra.signals import Signal, SignalKind
 from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.algebra.words import Signal, SignalKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from pysmt.fnode import FNode
 from mmaproof.designs.formats import Format
 from mmaproof.smt.algebra.places import CutPlaces
 from mmaproof.smt.algebra.protocol import Truth, Word
-from mmaproof.smt.algebra.signals import Signal, SignalKind
+from mmaproof.smt.algebra.words import Signal, SignalKind
 from mmaproof.smt.proving.cut_variables import CutVariables
 from mmaproof.smt.proving.laws import LawfulTerms
 from mmaproof.smt.proving.linear import Bounds

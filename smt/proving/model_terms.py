@@ -16,7 +16,7 @@ from pysmt.fnode import FNode
 
 from mmaproof.designs.formats import Format
 from mmaproof.smt.algebra.protocol import Truth, Word
-from mmaproof.smt.algebra.signals import Signal
+from mmaproof.smt.algebra.words import Signal
 from mmaproof.smt.proving.cut_variables import CutVariables
 from mmaproof.smt.proving.journal import Bounded, Place, TakenApart
 from mmaproof.smt.proving.laws import Law, LawfulTerms, Operation

@@ -23,7 +23,7 @@ from pysmt.environment import Environment
 from pysmt.fnode import FNode
 
 from mmaproof.smt.algebra.protocol import Word
-from mmaproof.smt.algebra.signals import SignalKind
+from mmaproof.smt.algebra.words import SignalKind
 from mmaproof.smt.proving.columns import FAST_BITS, Columns, signed_column
 from mmaproof.smt.proving.cut_variables import BitwiseFunction, CutVariables, bitwise_function
 from mmaproof.smt.proving.laws import Law, Operation

@@ -27,7 +27,7 @@ from pysmt.environment import Environment
 from pysmt.fnode import FNode
 
 from mmaproof.smt.algebra.protocol import Word
-from mmaproof.smt.algebra.signals import Signal, SignalKind
+from mmaproof.smt.algebra.words import Signal, SignalKind
 from mmaproof.smt.proving.columns import Columns
 from mmaproof.smt.proving.cut_variables import WIDENINGS, CutVariables, InnerWord, InnerWords, is_bitwise
 from mmaproof.smt.proving.journal import Derived, Net

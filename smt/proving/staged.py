@@ -30,7 +30,7 @@ from pysmt.fnode import FNode
 from pysmt.typing import BOOL
 
 from mmaproof.smt.algebra.protocol import Truth, Word
-from mmaproof.smt.algebra.signals import Signal, SignalKind
+from mmaproof.smt.algebra.words import Signal, SignalKind
 from mmaproof.smt.proving.composer import Composer
 from mmaproof.smt.proving.journal import Defined, Place
 from mmaproof.smt.proving.kernel import Kernel

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pysmt.fnode import FNode
 
 from mmaproof.smt.algebra.protocol import Word
-from mmaproof.smt.algebra.signals import Signal, SignalKind
+from mmaproof.smt.algebra.words import Signal, SignalKind
 from mmaproof.smt.proving.journal import Bounded, Related
 from mmaproof.smt.proving.laws import Law, LawfulTerms
 from mmaproof.smt.proving.lemma import Formula, Lemmas

@@ -14,8 +14,7 @@ from mmaproof.designs.readings import FlushedResult, NegativeZero, Overflow, Tin
 from mmaproof.designs.steps.aligned import AlignedStep
 from mmaproof.designs.steps.step import RoundedStep, Step
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
-from mmaproof.smt.algebra.signals import Signal, SignalKind
-from mmaproof.smt.algebra.words import nearest_rounds_up, with_top_exponent
+from mmaproof.smt.algebra.words import Signal, SignalKind, nearest_rounds_up, with_top_exponent
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,7 @@ from mmaproof.designs.readings import Sticky
 from mmaproof.designs.steps import FusedStep, JoinedRoundedDown, PairwiseStep
 from mmaproof.designs.steps.aligned import PartialProducts, ScaledGroups
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
-from mmaproof.smt.algebra.signals import Signal, SignalKind
-from mmaproof.smt.algebra.words import with_top_exponent
+from mmaproof.smt.algebra.words import Signal, SignalKind, with_top_exponent
 from mmaproof.smt.semantics import ieee
 from mmaproof.smt.semantics.align import Cut, align, largest_exponent, loses_bits
 from mmaproof.smt.semantics.convert import Rules, convert

@@ -8,7 +8,7 @@ from typing import Generic
 
 from mmaproof.designs.readings import Adder
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
-from mmaproof.smt.algebra.signals import Signal, SignalKind
+from mmaproof.smt.algebra.words import Signal, SignalKind
 from mmaproof.smt.semantics.align import align, largest_exponent
 from mmaproof.smt.semantics.datapath import Addend, Label, SumPath
 from mmaproof.smt.semantics.terms import Term

@@ -9,7 +9,7 @@ from mmaproof.designs.formats import Format
 from mmaproof.designs.readings import ElementProduct, IntegerOverflow
 from mmaproof.designs.steps import IntegerStep, Step
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Word, ite
-from mmaproof.smt.algebra.signals import Signal, SignalKind
+from mmaproof.smt.algebra.words import Signal, SignalKind
 from mmaproof.smt.semantics.datapath import StepPath
 from mmaproof.smt.semantics.signals import StepSignals
 from mmaproof.smt.semantics.specials import SpecialResult

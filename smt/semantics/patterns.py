@@ -12,7 +12,7 @@ from mmaproof.designs.formats import Format, Specials
 from mmaproof.designs.readings import FlushedSign
 from mmaproof.smt.algebra import words
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
-from mmaproof.smt.algebra.signals import Signal, SignalKind
+from mmaproof.smt.algebra.words import Signal, SignalKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ from mmaproof.designs.formats import Format
 from mmaproof.designs.readings import NanCode, ProductInfinity, ProductRange, ZeroSum
 from mmaproof.designs.steps.aligned import AlignedStep
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
-from mmaproof.smt.algebra.signals import Signal, SignalKind
-from mmaproof.smt.algebra.words import normalised
+from mmaproof.smt.algebra.words import Signal, SignalKind, normalised
 from mmaproof.smt.semantics.convert import Rules
 from mmaproof.smt.semantics.patterns import Unpacked
 from mmaproof.smt.semantics.terms import Factors, product_sign

@@ -10,7 +10,7 @@ from mmaproof.designs.readings import ProductExponent, SubnormalC, ZeroC, ZeroGr
 from mmaproof.designs.steps import FusedStep
 from mmaproof.designs.steps.aligned import AlignedStep, PartialProducts, PhaseProducts, ScaledGroups, SingleProducts
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
-from mmaproof.smt.algebra.signals import Signal, SignalKind
+from mmaproof.smt.algebra.words import Signal, SignalKind
 from mmaproof.smt.semantics.patterns import Unpacked, normalised
 
 ZERO_EXPONENT = -126

@@ -8,7 +8,7 @@ import pytest
 from mmaproof.designs.readings import Adder, Alignment
 from mmaproof.smt.algebra.integers import IntegerAlgebra, InvariantError
 from mmaproof.smt.algebra.protocol import Word
-from mmaproof.smt.algebra.signals import Signal, SignalKind
+from mmaproof.smt.algebra.words import Signal, SignalKind
 from mmaproof.smt.semantics.align import Cut, align
 from mmaproof.smt.semantics.datapath import Addend, Partial, SumPath
 from mmaproof.smt.semantics.fused_sum import fused_sum

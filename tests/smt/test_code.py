@@ -29,7 +29,7 @@ from mmaproof.smt.algebra.nodes import (
     signed,
 )
 from mmaproof.smt.algebra.protocol import Word
-from mmaproof.smt.algebra.signals import Signal, SignalKind
+from mmaproof.smt.algebra.words import Signal, SignalKind
 from mmaproof.smt.native.lowering import lower
 from mmaproof.smt.semantics.align import Cut
 from mmaproof.smt.trace import evaluate

@@ -10,7 +10,7 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError
 from mmaproof.smt.algebra.code import CodeAlgebra, TooWideError
 from mmaproof.smt.algebra.nodes import run
-from mmaproof.smt.algebra.signals import SignalKind
+from mmaproof.smt.algebra.words import SignalKind
 from mmaproof.smt.native.lowering import lower
 from mmaproof.smt.native.terms import Place, record
 from mmaproof.smt.proving.native import PlacesDifferError

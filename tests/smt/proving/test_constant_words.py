@@ -6,7 +6,7 @@ from support.in_this_process import InAnyEnvironment
 
 from mmaproof.designs.formats import FORMATS
 from mmaproof.smt.algebra.protocol import Truth, Word, ite
-from mmaproof.smt.algebra.signals import Signal, SignalKind
+from mmaproof.smt.algebra.words import Signal, SignalKind
 from mmaproof.smt.proving.columns import Columns
 from mmaproof.smt.proving.cut_variables import CutVariables
 from mmaproof.smt.proving.lemma import Lemmas

@@ -16,7 +16,7 @@ from support.in_this_process import InAnyEnvironment
 
 from mmaproof.designs.formats import FORMATS
 from mmaproof.smt.algebra.protocol import Word
-from mmaproof.smt.algebra.signals import Signal, SignalKind
+from mmaproof.smt.algebra.words import Signal, SignalKind
 from mmaproof.smt.proving.columns import Columns
 from mmaproof.smt.proving.cut_variables import CutVariables
 from mmaproof.smt.proving.laws import Law, Operation

@@ -8,8 +8,8 @@ from support.in_this_process import InAnyEnvironment, unanswered
 
 from mmaproof.designs.formats import FORMATS
 from mmaproof.smt.algebra.protocol import Truth, Word
-from mmaproof.smt.algebra.signals import Signal, SignalKind
 from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.algebra.words import Signal, SignalKind
 from mmaproof.smt.proving.lemma import Formula
 from mmaproof.smt.proving.netlists import prove_netlist
 from mmaproof.smt.solving.limits import Limits

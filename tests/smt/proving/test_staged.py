@@ -8,8 +8,8 @@ import pytest
 from support.deciding import decide
 
 from mmaproof.smt.algebra.protocol import Word
-from mmaproof.smt.algebra.signals import Signal, SignalKind
 from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.algebra.words import Signal, SignalKind
 from mmaproof.smt.proving import staged
 from mmaproof.smt.proving.laws import LawfulTerms, lemmas_of
 from mmaproof.smt.proving.lemma import Formula
