@@ -134,13 +134,21 @@ _WHERE = r"(?P<where>\S.*?:\d+(?::\d+)?)"
 _ERROR = re.compile(rf"(?:{_WHERE}: ?)?(?:ERROR|error): ?(?P<what>.*)")
 _ERROR_OF_GHDL = re.compile(rf"{_WHERE}:(?! ?(?i:warning|note):) ?(?:error: ?)?(?P<what>.*)")
 _NOT_SAYING = ("Design elaboration failed; see full log for details", "Bad command")
+_NOT_INCLUDED = re.compile(r"'(.+)': No such file or directory|Can't open include file `(.+)'!")
 _MOST_ERRORS = 5
 
 
 def _errors(log: str) -> list[str]:
+    """Return the errors that a tool printed: of a file that is not found only that, as others follow from it."""
     found = []
     for line in log.splitlines():
         match = _ERROR.fullmatch(line.strip()) or _ERROR_OF_GHDL.fullmatch(line.strip())
+        missing = match and _NOT_INCLUDED.fullmatch(match["what"])
+        if match and missing:
+            where = f"{match['where']}: " if match["where"] else ""
+            file = missing[1] or missing[2]
+            named = "include in UNIT.toml lists the folders to look in (rtl init: -I FOLDER)"
+            return [f"{where}the included file {file} was not found; {named}"]
         if match and match["what"] not in _NOT_SAYING:
             found.append(f"{match['where']}: {match['what']}" if match["where"] else match["what"])
     more = [f"and {len(found) - _MOST_ERRORS} more errors"] if len(found) > _MOST_ERRORS else []

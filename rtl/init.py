@@ -6,21 +6,22 @@ import os
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
 
 from mmaproof.designs.catalogue import INTEGER, load_catalogue
 from mmaproof.designs.circuit import Bit, Bits
 from mmaproof.designs.errors import InputError
-from mmaproof.designs.formats import FORMATS, integer_format
+from mmaproof.designs.formats import FORMATS, Format, integer_format
 from mmaproof.rtl.declarations import Declared, declared_ports, fields_of_ports, top_modules
 from mmaproof.rtl.elaboration import elaborate
 from mmaproof.rtl.netlist import Module, Port, cone, drivers_of, input_bits, read_module, with_constants
 from mmaproof.rtl.pipeline import Structure, latencies
 from mmaproof.rtl.registers import cut, registers_of, shortest_first, with_next_values
-from mmaproof.rtl.tried_formats import SETS, formats_that_fit
+from mmaproof.rtl.tried_formats import SETS, Fitting, formats_of_width, formats_that_fit
 from mmaproof.rtl.unit_file import NEXT, REG, UnitFile, unit_file_of
 
 _NAMES = {
@@ -62,6 +63,8 @@ class _Map:
     clock: str | None = None
     accumulator: str | None = None
     """a register that is c and d"""
+    adding: Format | None = None
+    """the format of the numbers that a unit without products adds"""
     control: dict[str, str] = field(default_factory=dict)
     elements: dict[str, list[Bits]] = field(default_factory=dict)
     """the bits of the elements of each operand"""
@@ -70,6 +73,8 @@ class _Map:
     """further ports that an operand may be"""
     also: list[dict[str, str]] | None = None
     """further formats that fit the netlist; None if no formats were found to fit"""
+    returned: int = 0
+    """for how many of the operand sets tried it returned the sum in these formats"""
 
 
 def first_map(
@@ -108,15 +113,36 @@ def first_map(
     def text(found: _Map) -> str:
         return "".join(f"{line}\n" for line in _lines(unit, module, found, design, labels))
 
-    found = _guessed(module, unit.parameters, declared, labels)
+    def guessed(assumed: Mapping[str, str] = MappingProxyType({})) -> _Map:
+        return _guessed(module, unit.parameters, declared, labels, assumed)
+
+    def fitting(found: _Map) -> Fitting:
+        return _fitting(found, path, text(found), elaborated)
+
+    found = guessed()
     if design is not None:
         return text(found)
+    best, fits = found, Fitting()
     unnamed = _two_alike(found, module)
-    if not unnamed:
-        _try_formats(found, path, text(found), elaborated)
-        return text(found)
-    assumed = _guessed(module, unit.parameters, declared, labels, unnamed)
-    return text(assumed if _try_formats(assumed, path, text(assumed), elaborated) else found)
+    for tried in _tried(guessed(unnamed), guessed):
+        if fits.returned < SETS and (here := fitting(tried)).returned > fits.returned:
+            best, fits = tried, here
+    if fits.returned == SETS or (fits.returned and all(found.formats.get(x) for x in "ab")):
+        _take(best, fits)
+    return text(best)
+
+
+def _tried(products: _Map, guessed: Callable[[Mapping[str, str]], _Map]) -> Iterator[_Map]:
+    """Yield the maps that are tried: of a unit of products, and where a, b and d are as wide, of one that adds two."""
+    yield products
+    words = [[bit for element in products.elements.get(x, ()) for bit in element] for x in "ab"]
+    if products.ports.keys() != {"a", "b", "d"} or len({*map(len, words), len(products.result)}) > 1:
+        return
+    for fmt in formats_of_width(len(products.result)):
+        found = guessed({products.ports[x].strip('"'): y for x, y in zip("ab", "ac", strict=True)})
+        found.ports["b"] = f'"{fmt.bits}\'h{fmt.encode(Fraction(1)):x}"  # no product: a times 1'
+        found.adding = fmt
+        yield found
 
 
 def _two_alike(found: _Map, module: Module) -> dict[str, str]:
@@ -128,29 +154,34 @@ def _two_alike(found: _Map, module: Module) -> dict[str, str]:
     return dict(zip(alike, "ab", strict=True)) if len(alike) == 2 else {}
 
 
-def _try_formats(found: _Map, path: Path, text: str, module: Module) -> bool:
-    """Take the formats that fit the netlist in place of those that widths suggest; return whether there are any."""
+def _fitting(found: _Map, path: Path, text: str, module: Module) -> Fitting:
+    """Return the formats that fit the netlist where it is mapped like this."""
     register = None if found.accumulator is None else module.registers[found.accumulator].bits
     words = {n: sum(map(len, x)) for n, x in found.elements.items()}
     words["d"] = len(register or found.result)
     if register is not None:
         words["c"] = len(register)
+    if found.adding is not None:
+        words["b"] = found.adding.bits
     if not {"a", "b", "d"} <= words.keys() or "scale_a" in words:
-        return False
+        return Fitting()
     try:
         file = unit_file_of(tomllib.loads(text), path)
     except InputError:
-        return False
-    fitting = formats_that_fit(file, module, words)
-    if fitting:
-        _leave_c_out(found, fitting)
-        fitting.sort(key=lambda x: x != found.formats)  # what is declared comes first where it fits
-        found.formats, *found.also = fitting
-        width = FORMATS[found.formats["a"]].bits
-        if len(found.elements["a"]) != words["a"] // width:
-            bits = [bit for x in found.elements["a"] for bit in x]
-            found.elements["a"] = [tuple(bits[i : i + width]) for i in range(0, len(bits), width)]
-    return bool(fitting)
+        return Fitting()
+    return formats_that_fit(file, module, words, found.adding)
+
+
+def _take(found: _Map, fitting: Fitting) -> None:
+    """Take the formats that fit in place of those that widths suggest."""
+    formats = sorted(fitting.formats, key=lambda x: x != found.formats)  # what is declared comes first where it fits
+    _leave_c_out(found, formats)
+    found.formats, *found.also = formats
+    found.returned = fitting.returned
+    bits = [bit for x in found.elements["a"] for bit in x]
+    width = FORMATS[found.formats["a"]].bits
+    if len(found.elements["a"]) != len(bits) // width:
+        found.elements["a"] = [tuple(bits[i : i + width]) for i in range(0, len(bits), width)]
 
 
 def _only_top(unit: UnitFile) -> str:
@@ -420,7 +451,8 @@ def _lines(unit: UnitFile, module: Module, found: _Map, design: str | None, labe
 def _lines_of_formats(found: _Map) -> list[str]:
     how = "CHECK: widths do not tell formats apart, and int8 has the width of e4m3"
     if found.also is not None:
-        how = f"CHECK: in these formats it returned the sum of products of {SETS} operand sets that need no rounding"
+        count = SETS if found.returned == SETS else f"{found.returned} of {SETS}"
+        how = f"CHECK: in these formats it returned the sum of products of {count} operand sets that need no rounding"
     lines = ["", f"[formats]  # {how}"]
     for operand in "abcd":
         name = found.formats.get(operand, "")

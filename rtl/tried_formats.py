@@ -2,8 +2,9 @@
 
 For each combination of formats that has the widths, operand sets are made whose exact result is a number of d's format.
 Nothing is rounded there, so every unit that adds products up returns that number, whatever its accumulator does. A
-combination fits if the netlist returns it for all of these sets. That is a guess and no proof: a person checks it, and
-``mmaproof identify`` decides.
+combination fits if the netlist returns it for all of these sets, and in part if it does for some: a unit with a fault,
+or one whose products are too narrow. That is a guess and no proof: a person checks it, and ``mmaproof identify``
+decides.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from fractions import Fraction
 from itertools import islice, product
 from operator import mul
 from random import Random
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -29,8 +30,12 @@ from mmaproof.smt.evaluate import evaluate_batch
 
 SETS: Final = 24
 """operand sets for each combination of formats"""
+_LEAST: Final = SETS // 4
+"""fewer sums are no reason to guess formats"""
 _TRIES: Final = 40
 _WIDEST: Final = 64
+_NARROW: Final = 4
+"""bits of the elements of every other set of integers: their products fit in a product that is too narrow, too"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,39 +48,56 @@ class _Set:
     d: int
 
 
-def formats_that_fit(file: UnitFile, module: Module, widths: Mapping[str, int]) -> list[dict[str, str]]:
-    """Return the combinations of formats of a, b, c and d that fit the netlist, the most usual ones first.
+class Fitting(NamedTuple):
+    """The combinations of formats of a, b, c and d for which a netlist ``returned`` most of the ``SETS`` sums.
+
+    The most usual ones come first. There are none where too few sums were returned for a guess.
+    """
+
+    formats: Sequence[dict[str, str]] = ()
+    returned: int = 0
+
+
+def formats_that_fit(
+    file: UnitFile, module: Module, widths: Mapping[str, int], adding: Format | None = None
+) -> Fitting:
+    """Return the formats of a, b, c and d that fit the netlist best.
 
     ``file`` maps the ports; its formats are not read. ``widths`` are the bits of a, b, c and d, all elements together,
-    without c where the unit has none. Nothing is tried, and nothing fits, where the unit cannot be read yet, and where
-    an element or c or d is wider than 64 bits.
+    without c where the unit has none. ``adding`` is the format of all of them where the unit adds two numbers: its b
+    is the constant 1. Nothing is tried, and nothing fits, where the unit cannot be read yet, and where an element or c
+    or d is wider than 64 bits.
     """
     listed = {len(x) for x in (file.ports.get("a"), file.ports.get("b")) if isinstance(x, tuple)}
     common = math.gcd(widths["a"], widths["b"])
     if len(listed) > 1 or any(common % x for x in listed):
-        return []
+        return Fitting()
     # an element of every combination is one or more of these
-    count = listed.pop() if listed else common // 2 if common % 2 == 0 else 1
+    count = listed.pop() if listed else common // 2 if common % 2 == 0 and adding is None else 1
     counts = [count] if isinstance(file.ports["a"], tuple) else [x for x in range(1, count + 1) if count % x == 0]
     words = {n: widths[n] // count if n in "ab" else widths[n] for n in widths}
     if not all(2 <= x <= _WIDEST for x in words.values()):
-        return []
+        return Fitting()
     try:
         design = design_of(replace(file, formats={n: f"uint{x}" for n, x in words.items()}, design=None), module)
     except InputError:
-        return []
-    tried = [(x, _sets(x, products)) for products in counts for x in _combinations(widths, products)]
+        return Fitting()
+    tried = [(x, _sets(x, n, adding is not None)) for n in counts for x in _combinations(widths, n, adding)]
     tried = [(x, sets) for x, sets in tried if len(sets) == SETS]
     every = [x for _, sets in tried for x in sets]
     if not every:
-        return []
+        return Fitting()
     a = _elements([_word(x.a, widths["a"]) for x in every], words["a"], count, design.a_format)
     b = _elements([_word(x.b, widths["b"]) for x in every], words["b"], count, design.b_format)
     c = np.array([x.c for x in every], pattern_dtype(design.c_format))
     seen = evaluate_batch(design, OperandBatch(a, b, c)).tolist()
     agrees = [x.d == y for x, y in zip(every, seen, strict=True)]
-    fits = [all(agrees[i * SETS : (i + 1) * SETS]) for i in range(len(tried))]
-    return [{n: x.name for n, x in formats.items()} for (formats, _), fit in zip(tried, fits, strict=True) if fit]
+    returned = [sum(agrees[i * SETS : (i + 1) * SETS]) for i in range(len(tried))]
+    most = max(returned)
+    if most < _LEAST:
+        return Fitting()
+    best = (formats for (formats, _), sums in zip(tried, returned, strict=True) if sums == most)
+    return Fitting([{n: x.name for n, x in formats.items()} for formats in best], most)
 
 
 def _word(elements: Sequence[int], width: int) -> int:
@@ -88,10 +110,13 @@ def _elements(words: Sequence[int], width: int, count: int, fmt: Format) -> Patt
     return np.array([[x >> (i * width) & mask for i in range(count)] for x in words], pattern_dtype(fmt))
 
 
-def _combinations(widths: Mapping[str, int], products: int) -> Iterator[dict[str, Format]]:
+def _combinations(widths: Mapping[str, int], products: int, only: Format | None) -> Iterator[dict[str, Format]]:
     """Yield formats of elements, c and d that have these widths: c has the format of d where it is as wide."""
+    if only is not None:
+        yield dict.fromkeys("abcd", only)
+        return
     bits = {n: x // products if n in "ab" else x for n, x in widths.items()}
-    of = {n: _formats(x) for n, x in bits.items()}
+    of = {n: formats_of_width(x) for n, x in bits.items()}
     for d, a, b in product(of["d"], of["a"], of["b"]):
         for c in [d] if bits.get("c", bits["d"]) == bits["d"] else of["c"]:
             signs = d.signed or not (a.signed or b.signed)
@@ -99,41 +124,50 @@ def _combinations(widths: Mapping[str, int], products: int) -> Iterator[dict[str
                 yield {"a": a, "b": b, **({"c": c} if "c" in widths else {}), "d": d}
 
 
-def _formats(width: int) -> list[Format]:
+def formats_of_width(width: int) -> list[Format]:
     """Return the formats of a width that numbers with a sign have, and unsigned integers."""
     floats = [x for x in FORMATS.values() if x.bits == width and not x.is_integer and x.signed]
     return floats + ([find_format(f"{x}{width}") for x in ("int", "uint")] if 2 <= width <= _WIDEST else [])
 
 
-def _sets(formats: Mapping[str, Format], products: int) -> list[_Set]:
+def _sets(formats: Mapping[str, Format], products: int, adds: bool) -> list[_Set]:
     """Return as many operand sets as are tried; fewer where too few have a result that d's format holds."""
     random = Random(products)
     of_set = _integers if formats["d"].is_integer else _small_numbers
-    tries = (of_set(formats, products, random) for _ in range(_TRIES * SETS))
-    return list(islice((x for x in tries if x is not None), SETS))
+    found: list[_Set] = []
+    for bits in (_WIDEST, _NARROW):
+        drawn = (of_set(formats, products, bits, random) for _ in range(_TRIES * SETS))
+        encoded = (_encoded(formats, a, [Fraction(1)] * products if adds else b, c) for a, b, c in drawn)
+        found += islice((x for x in encoded if x is not None), SETS // 2)
+    return found
 
 
-def _integers(formats: Mapping[str, Format], products: int, random: Random) -> _Set | None:
-    """Return any integers; None if the result is out of range."""
-
-    def drawn(fmt: Format, bits: int) -> int:
-        return random.randrange(-(1 << (bits - 1)) if fmt.signed else 0, 1 << (bits - fmt.signed))
-
-    a, b = ([drawn(formats[n], formats[n].bits) for _ in range(products)] for n in "ab")
-    c = drawn(formats["c"], random.randrange(2, formats["c"].bits + 1)) if "c" in formats else 0
-    return _encoded(formats, [Fraction(x) for x in a], [Fraction(x) for x in b], Fraction(c))
+_Numbers = tuple[list[Fraction], list[Fraction], Fraction]
 
 
-def _small_numbers(formats: Mapping[str, Format], products: int, random: Random) -> _Set | None:
-    """Return numbers near 1 in one or two places, and zeros; None if the result is zero or none of d's format."""
+def _integers(formats: Mapping[str, Format], products: int, bits: int, random: Random) -> _Numbers:
+    """Return any integers as a, b and c, elements of at most so many bits."""
+
+    def drawn(fmt: Format, width: int) -> Fraction:
+        return Fraction(random.randrange(-(1 << (width - 1)) if fmt.signed else 0, 1 << (width - fmt.signed)))
+
+    a, b = ([drawn(formats[n], min(formats[n].bits, bits)) for _ in range(products)] for n in "ab")
+    return a, b, drawn(formats["c"], random.randrange(2, formats["c"].bits + 1)) if "c" in formats else Fraction(0)
+
+
+def _small_numbers(formats: Mapping[str, Format], products: int, _bits: int, random: Random) -> _Numbers:
+    """Return numbers near 1 in one or two places of a and b, zeros in the others, and c."""
     a, b = ([Fraction(0)] * products for _ in "ab")
     for i in random.sample(range(products), min(products, random.choice((1, 2)))):
         a[i], b[i] = (random.choice((-1, 1)) * Fraction(random.choice((1, 2, 3, 4)), 2) for _ in "ab")
     c = Fraction(random.choice((0, 1, -1, 2, -2)), random.choice((1, 4))) if "c" in formats else Fraction(0)
-    return _encoded(formats, a, b, c) if sum(map(mul, a, b), c) else None
+    return a, b, c
 
 
 def _encoded(formats: Mapping[str, Format], a: list[Fraction], b: list[Fraction], c: Fraction) -> _Set | None:
+    """Return the set; None if the result is none of d's format, or a zero of one that has two."""
+    if not sum(map(mul, a, b), c) and not formats["d"].is_integer:
+        return None
     try:
         return _Set(
             tuple(map(formats["a"].encode, a)),

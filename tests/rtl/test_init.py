@@ -313,6 +313,50 @@ def test_formats_are_found_by_trying(formats: str, tmp_path: Path) -> None:
     assert formats.split() == (names if unit.file.adds_c else [*names[:2], names[3]])
 
 
+ADDERS = {
+    "int16": ("input [15:0] x, y, output [15:0] s", "assign s = x + y;"),
+    # numbers near 1 alone: an addition of magnitudes, aligned at the larger exponent and renormalised
+    "fp16": (
+        "input [15:0] x, y, output [15:0] s",
+        "wire signed [44:0] v = (x[15] ? -1 : 1) * ($signed({34'b0, |x[14:10], x[9:0]}) <<< x[14:10]);\n"
+        "wire signed [44:0] w = (y[15] ? -1 : 1) * ($signed({34'b0, |y[14:10], y[9:0]}) <<< y[14:10]);\n"
+        "wire signed [44:0] t = v + w;\nwire [44:0] m = t[44] ? -t : t;\ninteger i;\nreg [5:0] p;\n"
+        "always_comb begin p = 0; for (i = 0; i < 45; i++) if (m[i]) p = i; end\n"
+        "wire [44:0] n = m << (6'd44 - p);\nassign s = {t[44], p[4:0] - 5'd10, n[43:34]};",
+    ),
+}
+"""The format of units that add two numbers, with their ports and bodies."""
+
+
+@pytest.mark.parametrize("fmt", ADDERS)
+def test_a_unit_that_adds_two_numbers_has_a_product_with_1(fmt: str, tmp_path: Path) -> None:
+    ports, body = ADDERS[fmt]
+    unit = unit_of(tmp_path, f"module unit({ports});\n{body}\nendmodule\n")
+    assert {x.name for x in unit.design.formats} == {fmt}
+    assert (unit.file.ports["a"], unit.file.ports["c"]) == ("x", "y")
+    assert unit.file.fixed["b"].endswith(("h1", "h3c00"))
+
+
+def test_formats_that_fit_in_part_are_a_guess(tmp_path: Path) -> None:
+    source, path = tmp_path / "unit.sv", tmp_path / "unit.toml"
+    source.write_text(
+        "module unit(input [7:0] a, b, input [15:0] c, output [15:0] d);\nwire [7:0] p = a * b;\nassign d = c + p;\n"
+        "endmodule\n"
+    )
+    text = first_map([source], "unit", path)
+    assert re.search(r"returned the sum of products of \d+ of 24 operand sets", text) and 'a = "uint8"\n' in text
+
+
+def test_a_file_that_is_not_found_is_the_only_error(tmp_path: Path) -> None:
+    source = tmp_path / "unit.v"
+    source.write_text('`include "gone.vh"\nmodule unit(output [`WIDTH-1:0] d);\nassign d = `ZERO;\nendmodule\n')
+    with pytest.raises(
+        InputError, match=r"unit\.v:1: the included file gone\.vh was not found; include .*-I FOLDER"
+    ) as found:
+        first_map([source], "unit", tmp_path / "unit.toml")
+    assert "WIDTH" not in str(found.value)
+
+
 def test_where_no_formats_fit_widths_are_all_that_is_said(tmp_path: Path) -> None:
     source, path = tmp_path / "unit.sv", tmp_path / "unit.toml"
     source.write_text(
