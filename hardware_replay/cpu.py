@@ -291,6 +291,7 @@ INSTRUCTIONS = {
             "avx10.2", ("vdpphps", "vfmadd231bf16"), "avx10_2", "+avx10.2,+avx10.2-512", 512, beside="avx512_fp16"
         ),
         CpuInstruction("avx512-bf16", ("vdpbf16ps",), "avx512_bf16", "+avx512f,+avx512bf16", 512),
+        CpuInstruction("avx512-fp16", ("vfmadd231ph",), "avx512_fp16", "+avx512f,+avx512fp16", 512),
         CpuInstruction("avx512-vnni", _VNNI, "avx512_vnni", "+avx512f,+avx512vnni", 512),
         CpuInstruction("avx-vnni", _VNNI, "avx_vnni", "+avx2,+avxvnni", 256, "{vex} "),
         CpuInstruction("avx-vnni-int8", _BYTES, "avx_vnni_int8", "+avx2,+avxvnniint8", 256),

@@ -10,13 +10,14 @@ decides.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache, lru_cache
 from itertools import islice, product
 from operator import mul
 from random import Random
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -31,7 +32,7 @@ from mmaproof.smt.evaluate import evaluate_batch
 SETS: Final = 24
 """operand sets for each combination of formats"""
 _LEAST: Final = SETS // 4
-"""fewer sums are no reason to guess formats"""
+"""formats are not guessed from fewer sums"""
 _TRIES: Final = 40
 _WIDEST: Final = 64
 _NARROW: Final = 4
@@ -132,48 +133,71 @@ def formats_of_width(width: int) -> list[Format]:
 
 def _sets(formats: Mapping[str, Format], products: int, adds: bool) -> list[_Set]:
     """Return as many operand sets as are tried; fewer where too few have a result that d's format holds."""
-    random = Random(products)
-    of_set = _integers if formats["d"].is_integer else _small_numbers
     found: list[_Set] = []
+    if not formats["d"].is_integer:
+        drawn = range(len(_small_numbers(products, "c" in formats, adds)))
+        rows = ({n: _patterns(x, n, i, products, "c" in formats, adds) for n, x in formats.items()} for i in drawn)
+        return list(islice(_encoded(rows), SETS))
+    random = Random(products)
     for bits in (_WIDEST, _NARROW):
-        drawn = (of_set(formats, products, bits, random) for _ in range(_TRIES * SETS))
-        encoded = (_encoded(formats, a, [Fraction(1)] * products if adds else b, c) for a, b, c in drawn)
-        found += islice((x for x in encoded if x is not None), SETS // 2)
+        numbers = (_integers(formats, products, bits, adds, random) for _ in range(_TRIES * SETS))
+        rows = ({n: _encode(x, formats[n]) for n, x in each.items()} for each in numbers)
+        found += islice(_encoded(rows), SETS // 2)
     return found
 
 
-_Numbers = tuple[list[Fraction], list[Fraction], Fraction]
+_Numbers = dict[str, tuple[Fraction, ...]]
+"""The numbers of a, b, c and d: of c and d one, and none of c where the unit has none."""
 
 
-def _integers(formats: Mapping[str, Format], products: int, bits: int, random: Random) -> _Numbers:
-    """Return any integers as a, b and c, elements of at most so many bits."""
+def _with_sum(a: Sequence[Fraction], b: Sequence[Fraction], c: Sequence[Fraction], adds: bool) -> _Numbers:
+    b = [Fraction(1)] if adds else b
+    numbers = {"a": tuple(a), "b": tuple(b), "d": (sum(map(mul, a, b), sum(c, Fraction(0))),)}
+    return {**numbers, "c": tuple(c)} if c else numbers
+
+
+def _integers(formats: Mapping[str, Format], products: int, bits: int, adds: bool, random: Random) -> _Numbers:
+    """Return any integers; elements have at most ``bits`` bits."""
 
     def drawn(fmt: Format, width: int) -> Fraction:
         return Fraction(random.randrange(-(1 << (width - 1)) if fmt.signed else 0, 1 << (width - fmt.signed)))
 
     a, b = ([drawn(formats[n], min(formats[n].bits, bits)) for _ in range(products)] for n in "ab")
-    return a, b, drawn(formats["c"], random.randrange(2, formats["c"].bits + 1)) if "c" in formats else Fraction(0)
+    c = [drawn(formats["c"], random.randrange(2, formats["c"].bits + 1))] if "c" in formats else []
+    return _with_sum(a, b, c, adds)
 
 
-def _small_numbers(formats: Mapping[str, Format], products: int, _bits: int, random: Random) -> _Numbers:
-    """Return numbers near 1 in one or two places of a and b, zeros in the others, and c."""
-    a, b = ([Fraction(0)] * products for _ in "ab")
-    for i in random.sample(range(products), min(products, random.choice((1, 2)))):
-        a[i], b[i] = (random.choice((-1, 1)) * Fraction(random.choice((1, 2, 3, 4)), 2) for _ in "ab")
-    c = Fraction(random.choice((0, 1, -1, 2, -2)), random.choice((1, 4))) if "c" in formats else Fraction(0)
-    return a, b, c
+@cache
+def _small_numbers(products: int, has_c: bool, adds: bool) -> tuple[_Numbers, ...]:
+    """Return numbers near 1 in one or two places of a and b, zeros in the others, and c, whose sum is not zero."""
+    random = Random(products)
+    found = []
+    for _ in range(_TRIES * SETS):
+        a, b = ([Fraction(0)] * products for _ in "ab")
+        for i in random.sample(range(products), min(products, random.choice((1, 2)))):
+            a[i], b[i] = (random.choice((-1, 1)) * Fraction(random.choice((1, 2, 3, 4)), 2) for _ in "ab")
+        c = [Fraction(random.choice((0, 1, -1, 2, -2)), random.choice((1, 4)))] if has_c else []
+        found.append(_with_sum(a, b, c, adds))
+    return tuple(x for x in found if x["d"][0])
 
 
-def _encoded(formats: Mapping[str, Format], a: list[Fraction], b: list[Fraction], c: Fraction) -> _Set | None:
-    """Return the set; None if the result is none of d's format, or a zero of one that has two."""
-    if not sum(map(mul, a, b), c) and not formats["d"].is_integer:
-        return None
+@lru_cache(1 << 16)
+def _patterns(fmt: Format, operand: str, index: int, *drawn: Any) -> tuple[int, ...] | None:
+    """Return the patterns of an operand of ``_small_numbers(*drawn)``, which many combinations of formats share."""
+    return _encode(_small_numbers(*drawn)[index][operand], fmt)
+
+
+def _encode(numbers: Sequence[Fraction], fmt: Format) -> tuple[int, ...] | None:
+    """Return the patterns of numbers; None if the format does not have them all."""
     try:
-        return _Set(
-            tuple(map(formats["a"].encode, a)),
-            tuple(map(formats["b"].encode, b)),
-            formats["c"].encode(c) if "c" in formats else 0,
-            formats["d"].encode(sum(map(mul, a, b), c)),
-        )
+        return tuple(map(fmt.encode, numbers))
     except InputError:
         return None
+
+
+def _encoded(rows: Iterable[Mapping[str, tuple[int, ...] | None]]) -> Iterator[_Set]:
+    """Yield the sets of the rows whose numbers all have patterns."""
+    for row in rows:
+        a, b, c, d = row["a"], row["b"], row.get("c", (0,)), row["d"]
+        if a is not None and b is not None and c is not None and d is not None:
+            yield _Set(a, b, c[0], d[0])

@@ -72,6 +72,9 @@ MUTANTS = [
     ("cpu/vfmadd231ps", "summation=pairwise"),  # the product rounded before it is added
     ("cpu/vfmadd231ps", "subnormals=flushed"),
     ("cpu/vfmadd231ps", "zero_sum=positive"),
+    ("cpu/vfmadd231ph", "summation=pairwise"),
+    ("cpu/vfmadd231ph", "subnormals=flushed"),
+    ("cpu/vfmadd231ph", "zero_sum=positive"),
     ("cpu/vfmadd231pd", "summation=pairwise"),
     ("cpu/vfmadd231pd", "subnormals=flushed"),
     ("cpu/vfmadd231pd", "zero_sum=positive"),
@@ -283,7 +286,7 @@ def test_lengths_and_designs_that_do_not_fit():
 
 
 def test_unknown_names():
-    with pytest.raises(InputError, match=r"'avx512-bf61': one of amx-bf16, .*mean avx512-bf16\?"):
+    with pytest.raises(InputError, match=r"'avx512-bf61': one of amx-bf16, .*mean avx512-bf16 or avx512-fp16\?"):
         find_cpu_instruction("avx512-bf61")
 
 

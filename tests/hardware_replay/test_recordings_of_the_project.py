@@ -30,7 +30,16 @@ def test_they_are_small_and_of_these_instructions():
     assert sum(x.stat().st_size for x in RECORDINGS) < 1 << 20
     instructions = {(read_recording(x).design or "").partition("/")[2].partition(".")[0] for x in RECORDINGS}
     tiles = {"tdpbf16ps", "tdpfp16ps", "tdpbssd", "tdpbsud", "tdpbusd", "tdpbuud"}
-    vectors = {"vdpbf16ps", "vpdpbusd", "vpdpbusds", "vpdpwssd", "vpdpwssds", "vfmadd231ps", "vfmadd231pd"}
+    vectors = {
+        "vdpbf16ps",
+        "vpdpbusd",
+        "vpdpbusds",
+        "vpdpwssd",
+        "vpdpwssds",
+        "vfmadd231ps",
+        "vfmadd231pd",
+        "vfmadd231ph",
+    }
     assert tiles | vectors <= instructions
 
 
