@@ -456,13 +456,21 @@ def print_proof(proof: Proof, answer: NetlistProved, showing: ShowingOptions) ->
     for net in shown or proof.nets:
         say_wrapped(str(net), "  ")
         if net.cone:
-            say_wrapped(", ".join(net.cone), "    what leads to it, from nets that are right: ")
+            say_wrapped(_by_file(net.cone), "    what leads to it, from nets that are right: ")
     if len(shown) < len(proof.nets) - 1:
         say(f"  and {len(proof.nets) - 1 - len(shown)} nets after it; --explain lists them")
     if showing.picture:
         from mmaproof.explain import explain
 
         draw([("", explain([model], done.witness))])
+
+
+def _by_file(places: Sequence[str]) -> str:
+    """Return FILE:LINE, LINE; FILE:LINE for places, in their order."""
+    lines: dict[str, list[str]] = {}
+    for file, _, line in (x.rpartition(":") for x in places):
+        lines.setdefault(file, []).append(line)
+    return "; ".join(f"{file}:{', '.join(x)}" if file else ", ".join(x) for file, x in lines.items())
 
 
 def _print_register(proof: Proof, answer: NetlistProved) -> None:

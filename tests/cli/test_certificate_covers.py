@@ -22,7 +22,7 @@ CERTIFIED = ("--certify=proof", "--no-picture", "--timeout", "5m")
     [
         (("check", "nan-propagates", VOLTA), ONE_PIECE),
         (("check", "carry-bits", f"{VOLTA}@L=2"), THEOREM),
-        (("check", "appended-zeros", f"{VOLTA}@L=2"), THEOREM),
+        pytest.param(("check", "appended-zeros", f"{VOLTA}@L=2"), THEOREM, marks=pytest.mark.slow),
         (("check", "monotone-in-c", f"{VOLTA}@L=2"), LEMMAS),
         (("check", "low-bits-zero", "hopper/wgmma.m64n8k32.f32.e4m3.e4m3@L=1"), ONE_PIECE),
         (("compare", f"{VOLTA}@L=2", f"{VOLTA}@L=2,adder=carry-save"), THEOREM),

@@ -84,7 +84,7 @@ def family(pid: int) -> list[int]:
 @pytest.mark.parametrize(
     ("times", "architectures"),
     [
-        pytest.param(4, ("volta", "turing"), marks=pytest.mark.middle),
+        pytest.param(2, ("volta", "turing"), marks=pytest.mark.middle),
         pytest.param(100, ("volta", "turing", "ampere"), marks=pytest.mark.slow),
     ],
 )

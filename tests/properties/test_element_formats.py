@@ -163,7 +163,7 @@ def test_properties_of_more_elements_of_every_kind(name, monkeypatch):
     assert check_designs(designs, monkeypatch)[Status.PROVED] > 30
 
 
-@pytest.mark.slow_values("normal")
+@pytest.mark.slow_values("normal", "exponents=-1..1")
 @pytest.mark.middle
 @pytest.mark.parametrize("where", ["c=0", "exponents=-1..1", "normal", "a!=0"])
 def test_properties_of_restricted_elements(where, monkeypatch):

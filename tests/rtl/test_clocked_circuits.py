@@ -241,8 +241,8 @@ def test_a_pipeline_with_a_register_more_is_decided_as_its_simulation_is() -> No
 
 @pytest.mark.middle
 def test_pipelines_with_a_register_more_are_decided_as_their_simulations_are() -> None:
-    found = decide_pipelines(range(5020, 5036))
-    assert found["refused"] > 5, found
+    found = decide_pipelines(range(5020, 5028))
+    assert found["refused"] > 2, found
 
 
 @pytest.mark.slow

@@ -97,7 +97,7 @@ def small_formats(monkeypatch):
     use_small_formats(monkeypatch)
 
 
-@pytest.mark.slow_values("400", "440")
+@pytest.mark.slow_values("400", "420", "440")
 @pytest.mark.parametrize("first", range(0, 500, 20))
 @pytest.mark.middle
 def test_the_engine_agrees_with_exhaustion_on_some(first, monkeypatch):

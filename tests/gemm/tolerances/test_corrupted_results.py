@@ -232,6 +232,7 @@ def test_an_array_of_another_type_or_shape_is_no_result(case, strength):
             assert_gemm(wrong, case.a, case.b, case.c, plan=case.plan, strength=strength)
 
 
+@pytest.mark.slow_values("a plan with factors")
 @pytest.mark.middle
 def test_where_nothing_is_proved_of_one_element_the_others_are_compared(case):
     if case.fmt.is_integer:

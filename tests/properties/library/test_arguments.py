@@ -76,6 +76,7 @@ def test_what_holds_has_a_theorem_of_its_steps(monkeypatch, name, design):
     assert found.lemmas
 
 
+@pytest.mark.slow_values("appended-zeros-volta/mma.m8n8k4.f32.f16.f16.f32@L=2")
 @pytest.mark.middle
 @pytest.mark.parametrize(
     ("name", "design"),

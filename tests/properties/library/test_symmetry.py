@@ -153,7 +153,7 @@ def test_opposites():
 
 
 @pytest.mark.slow_values("hopper/wgmma.f32.e4m3.e4m3")
-@pytest.mark.parametrize("name", [FP8, pytest.param(CDNA2, marks=pytest.mark.middle)])
+@pytest.mark.parametrize("name", [FP8, pytest.param(CDNA2, marks=pytest.mark.slow)])
 def test_exchange_holds_for_other_families(name):
     assert check("exchange-symmetric", find_design(name)).verdict == "holds"
 

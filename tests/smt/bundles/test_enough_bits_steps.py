@@ -33,6 +33,7 @@ def question_of(bits, **settings):
     return SameWithBits(design.change(**settings) if settings else design, Scope(where=NO_C), bits)
 
 
+@pytest.mark.slow_values("{'floor': 0, 'comparator': 'chain'}")
 @pytest.mark.middle
 @pytest.mark.parametrize("settings", [{}, {"floor": 0, "comparator": "chain"}, {"adder": "carry-save"}], ids=str)
 def test_enough_bits_have_a_theorem(settings):
