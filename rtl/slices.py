@@ -94,7 +94,8 @@ def bits_of(expression: str, ports: Mapping[str, Port], where: str, *, result: b
         known = [x for x in ports if x.startswith(kind) and (kind or ":" not in x)]
         hint = did_you_mean(name, known) or f"; there are {', '.join(known[:MOST_NAMES]) or 'none'}"
         more = f" and {len(known) - MOST_NAMES} more; `mmaproof show` lists registers" * (len(known) > MOST_NAMES)
-        raise InputError(f"{where}: there is no {'register' if kind else 'port'} {name}{hint}{more}")
+        kept = "; registers that no output depends on are removed" if kind else ""
+        raise InputError(f"{where}: there is no {'register' if kind else 'port'} {name}{hint}{more}{kept}")
     port = ports[name]
     if found["left"] is None:
         return port.bits
