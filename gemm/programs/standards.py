@@ -19,6 +19,17 @@ DOT_ALGORITHM = re.compile(
     r"(?:ALG_DOT_)?(?P<a>ANY_F8|[A-Z]+[0-9]+)_(?P<b>ANY_F8|[A-Z]+[0-9]+)_(?P<sum>[A-Z]+[0-9]+)"
     r"(?:_X(?P<count>[1-9]))?(?P<fast>_FAST_ACCUM)?"
 )
+ATTRIBUTE = re.compile(r"(?:#stablehlo\.dot_algorithm)?\s*<(?P<fields>[^<>]*)>")
+"""An algorithm as MLIR prints it, with each field."""
+FIELDS = {
+    "lhs_precision_type": r"f8[A-Z0-9]+|[a-z]+[0-9]+",
+    "rhs_precision_type": r"f8[A-Z0-9]+|[a-z]+[0-9]+",
+    "accumulation_type": r"f8[A-Z0-9]+|[a-z]+[0-9]+",
+    "lhs_component_count": r"1",  # that of every algorithm with a name: more components have no stated meaning
+    "rhs_component_count": r"1",
+    "num_primitive_operations": r"[1-9]",
+    "allow_imprecise_accumulation": r"true|false",
+}
 WORDS = {("bf16", "3"): "bf16x3", ("bf16", "6"): "bf16x6", ("bf16", "9"): "bf16x9", ("tf32", "3"): "3xtf32"}
 """The algorithm of a plan by the format of its words and the number of products (``num_primitive_operations``)."""
 ACC_TYPES = {"fp16": "fp16", "fp32": "fp32", "int32": "int32"}
@@ -53,29 +64,60 @@ def as_keys(unit: Design, key: str, value: str) -> list[Setting]:
 
 
 def dot_algorithm(unit: Design, value: str) -> list[Setting]:
-    """Return the settings that an algorithm of StableHLO, XLA or JAX means: A_B_SUM, _XN and _FAST_ACCUM."""
-    match = DOT_ALGORITHM.fullmatch(value.strip().upper())
-    if match is None:
-        raise InputError("A_B_SUM[_XN][_FAST_ACCUM] is needed, as BF16_BF16_F32_X3 or ANY_F8_ANY_F8_F32_FAST_ACCUM")
-    for name, fmt in (("a", unit.a_format), ("b", unit.b_format)):
-        if match[name] == "ANY_F8":
+    """Return the settings that an algorithm of StableHLO, XLA or JAX means: A_B_SUM, _XN and _FAST_ACCUM.
+
+    MLIR prints the same as an attribute of seven fields.
+    """
+    types, count, imprecise = _attribute(value) if "<" in value else _algorithm(value)
+    for name, fmt, wanted in zip(
+        ("a", "b", "the sum"), (unit.a_format, unit.b_format, unit.d_format), types, strict=True
+    ):
+        if wanted == "ANY_F8":
             _expect(unit, name, fmt, "a float of 8 bits", fmt.bits == 8 and not fmt.is_integer)
         else:
-            _expect(unit, name, fmt, *_named(match[name], fmt))
-    _expect(unit, "the sum", unit.d_format, *_named(match["sum"], unit.d_format))
+            _expect(unit, name, fmt, *_named(wanted, fmt))
     kept = _kept_bits(unit)
-    if kept is not None and kept < unit.d_format.fraction_bits and match["fast"] is None:
+    if kept is not None and kept < unit.d_format.fraction_bits and not imprecise:
         raise DesignError(
             f"{unit.name} keeps {kept} of the {unit.d_format.fraction_bits} fraction bits of its sum, which only "
             "allow_imprecise_accumulation permits: add _FAST_ACCUM, or choose another unit"
         )
-    count = match["count"] or "1"
     if count == "1":
         return []
     if (unit.a_format.name, count) not in WORDS or unit.a_format is not unit.b_format:
         known = ", ".join(f"{x}_X{n}" for x, n in WORDS)
         raise InputError(f"{count} products of words of {unit.a_format.name} are not an algorithm here: one of {known}")
     return [("algorithm", WORDS[unit.a_format.name, count])]
+
+
+def _algorithm(name: str) -> tuple[tuple[str, ...], str, bool]:
+    """Return the types, the number of products and whether imprecise sums are allowed, by the name of an algorithm."""
+    match = DOT_ALGORITHM.fullmatch(name.strip().upper())
+    if match is None:
+        raise InputError(
+            "A_B_SUM[_XN][_FAST_ACCUM] is needed, as BF16_BF16_F32_X3 or ANY_F8_ANY_F8_F32_FAST_ACCUM; or an attribute "
+            "#stablehlo.dot_algorithm<lhs_precision_type = bf16, ...>"
+        )
+    return (match["a"], match["b"], match["sum"]), match["count"] or "1", match["fast"] is not None
+
+
+def _attribute(text: str) -> tuple[tuple[str, ...], str, bool]:
+    """Return the same of an attribute that states each field once, in any order."""
+    match = ATTRIBUTE.fullmatch(text.strip())
+    if match is None:
+        raise InputError("#stablehlo.dot_algorithm<FIELD = VALUE, ...> is needed")
+    fields: dict[str, str] = {}
+    for field in match["fields"].split(","):
+        name, _, value = (x.strip() for x in field.partition("="))
+        if name not in FIELDS or name in fields:
+            raise InputError(f"'{name}' is given twice" if name in fields else f"'{name}': one of {', '.join(FIELDS)}")
+        if not re.fullmatch(FIELDS[name], value):
+            raise InputError(f"{name} = {value or 'nothing'} is not an algorithm here")
+        fields[name] = value
+    if missing := [x for x in FIELDS if x not in fields]:
+        raise InputError(f"{missing[0]} is missing")
+    first, second, total, _, _, count, imprecise = (fields[x] for x in FIELDS)
+    return (first, second, total), count, imprecise == "true"
 
 
 def _kept_bits(unit: Design) -> int | None:
