@@ -483,8 +483,7 @@ class _Table(Fields):
         if shape is None:
             raise self.wrong("instructions", f"{instruction!r} states no shape such as m16n8k16 or 32x32x8")
         m, n, k = (int(x) for x in shape.groups() if x is not None)
-        selects_half = self.truth("selects_half", default=False)
-        if selects_half:  # the shape counts all elements of b
+        if selects_half := self.truth("selects_half", default=False):  # the shape counts all elements of b
             k //= 2
         try:
             chain, step, idle = composed(max(min(k, most), 1))

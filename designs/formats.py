@@ -472,8 +472,7 @@ def _aliases() -> dict[str, str]:
     found: dict[str, str] = {}
     for fmt in FORMATS.values():
         whole = fmt.ml_dtypes_name or ""
-        kind, _, rest = whole.partition("_")
-        for name in (fmt.isa_name, whole, rest, kind.replace("float", "f") + rest if rest else ""):
+        for name in (fmt.isa_name, whole, whole.partition("_")[2], re.sub(r"^float(\d)_", r"f\1", whole)):
             if name and name not in FORMATS and name not in ("fp8", "bf8"):  # of CDNA3, and of OCP's formats elsewhere
                 found.setdefault(name, fmt.name)
     return found

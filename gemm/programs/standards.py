@@ -19,17 +19,12 @@ DOT_ALGORITHM = re.compile(
     r"(?:ALG_DOT_)?(?P<a>ANY_F8|[A-Z]+[0-9]+)_(?P<b>ANY_F8|[A-Z]+[0-9]+)_(?P<sum>[A-Z]+[0-9]+)"
     r"(?:_X(?P<count>[1-9]))?(?P<fast>_FAST_ACCUM)?"
 )
-ATTRIBUTE = re.compile(r"(?:#stablehlo\.dot_algorithm)?\s*<(?P<fields>[^<>]*)>")
-"""An algorithm as MLIR prints it, with each field."""
-FIELDS = {
-    "lhs_precision_type": r"f8[A-Z0-9]+|[a-z]+[0-9]+",
-    "rhs_precision_type": r"f8[A-Z0-9]+|[a-z]+[0-9]+",
-    "accumulation_type": r"f8[A-Z0-9]+|[a-z]+[0-9]+",
-    "lhs_component_count": r"1",  # that of every algorithm with a name: more components have no stated meaning
-    "rhs_component_count": r"1",
-    "num_primitive_operations": r"[1-9]",
-    "allow_imprecise_accumulation": r"true|false",
-}
+ATTRIBUTE = re.compile(
+    r"(?:#stablehlo\.dot_algorithm)?< ?lhs_precision_type = ([a-z]\w+), rhs_precision_type = ([a-z]\w+), "
+    r"accumulation_type = ([a-z]\w+), lhs_component_count = 1, rhs_component_count = 1, "
+    r"num_primitive_operations = ([1-9]), allow_imprecise_accumulation = (true|false) ?>"
+)
+"""The same as MLIR prints it. Every algorithm with a name has one component: of others nothing is stated."""
 WORDS = {("bf16", "3"): "bf16x3", ("bf16", "6"): "bf16x6", ("bf16", "9"): "bf16x9", ("tf32", "3"): "3xtf32"}
 """The algorithm of a plan by the format of its words and the number of products (``num_primitive_operations``)."""
 ACC_TYPES = {"fp16": "fp16", "fp32": "fp32", "int32": "int32"}
@@ -64,14 +59,10 @@ def as_keys(unit: Design, key: str, value: str) -> list[Setting]:
 
 
 def dot_algorithm(unit: Design, value: str) -> list[Setting]:
-    """Return the settings that an algorithm of StableHLO, XLA or JAX means: A_B_SUM, _XN and _FAST_ACCUM.
-
-    MLIR prints the same as an attribute of seven fields.
-    """
-    types, count, imprecise = _attribute(value) if "<" in value else _algorithm(value)
-    for name, fmt, wanted in zip(
-        ("a", "b", "the sum"), (unit.a_format, unit.b_format, unit.d_format), types, strict=True
-    ):
+    """Return the settings that an algorithm of StableHLO, XLA or JAX means: A_B_SUM, _XN and _FAST_ACCUM."""
+    types, count, imprecise = _algorithm(value)
+    formats = {"a": unit.a_format, "b": unit.b_format, "the sum": unit.d_format}
+    for wanted, (name, fmt) in zip(types, formats.items(), strict=True):
         if wanted == "ANY_F8":
             _expect(unit, name, fmt, "a float of 8 bits", fmt.bits == 8 and not fmt.is_integer)
         else:
@@ -90,34 +81,18 @@ def dot_algorithm(unit: Design, value: str) -> list[Setting]:
     return [("algorithm", WORDS[unit.a_format.name, count])]
 
 
-def _algorithm(name: str) -> tuple[tuple[str, ...], str, bool]:
-    """Return the types, the number of products and whether imprecise sums are allowed, by the name of an algorithm."""
-    match = DOT_ALGORITHM.fullmatch(name.strip().upper())
+def _algorithm(text: str) -> tuple[tuple[str, ...], str, bool]:
+    """Return the types of an algorithm, the number of products, and whether imprecise sums are allowed."""
+    if (match := ATTRIBUTE.fullmatch(" ".join(text.split()))) is not None:
+        *types, count, imprecise = match.groups()
+        return tuple(types), count, imprecise == "true"
+    match = DOT_ALGORITHM.fullmatch(text.strip().upper())
     if match is None:
         raise InputError(
-            "A_B_SUM[_XN][_FAST_ACCUM] is needed, as BF16_BF16_F32_X3 or ANY_F8_ANY_F8_F32_FAST_ACCUM; or an attribute "
-            "#stablehlo.dot_algorithm<lhs_precision_type = bf16, ...>"
+            "A_B_SUM[_XN][_FAST_ACCUM] is needed, as BF16_BF16_F32_X3 or ANY_F8_ANY_F8_F32_FAST_ACCUM; or "
+            "#stablehlo.dot_algorithm<...> as MLIR prints it, with all fields and component counts of 1"
         )
     return (match["a"], match["b"], match["sum"]), match["count"] or "1", match["fast"] is not None
-
-
-def _attribute(text: str) -> tuple[tuple[str, ...], str, bool]:
-    """Return the same of an attribute that states each field once, in any order."""
-    match = ATTRIBUTE.fullmatch(text.strip())
-    if match is None:
-        raise InputError("#stablehlo.dot_algorithm<FIELD = VALUE, ...> is needed")
-    fields: dict[str, str] = {}
-    for field in match["fields"].split(","):
-        name, _, value = (x.strip() for x in field.partition("="))
-        if name not in FIELDS or name in fields:
-            raise InputError(f"'{name}' is given twice" if name in fields else f"'{name}': one of {', '.join(FIELDS)}")
-        if not re.fullmatch(FIELDS[name], value):
-            raise InputError(f"{name} = {value or 'nothing'} is not an algorithm here")
-        fields[name] = value
-    if missing := [x for x in FIELDS if x not in fields]:
-        raise InputError(f"{missing[0]} is missing")
-    first, second, total, _, _, count, imprecise = (fields[x] for x in FIELDS)
-    return (first, second, total), count, imprecise == "true"
 
 
 def _kept_bits(unit: Design) -> int | None:
