@@ -62,8 +62,8 @@ def _selected(design: Design, b: str, metadata: str) -> str:
     from mmaproof.designs.errors import OperandError
 
     fmt = design.b_format
-    if fmt.bits not in (8, 16) or design.scale_format is not None:
-        raise OperandError(f"--metadata selects 2 of 4 elements of 8 or 16 bits without scales, not {fmt.name}")
+    if not design.selects_half:
+        raise OperandError(f"{design.name} multiplies all elements of b: --metadata is for `mmaproof list sparse`")
     if not re.fullmatch(r"0x[0-9a-fA-F]+", metadata):
         raise OperandError(f"--metadata {metadata}: a hexadecimal number such as 0xe4 is needed")
     return ",".join(map(fmt.hex, selected(parse_patterns("b", b, fmt), int(metadata, 16))))

@@ -483,7 +483,7 @@ class _Table(Fields):
         if shape is None:
             raise self.wrong("instructions", f"{instruction!r} states no shape such as m16n8k16 or 32x32x8")
         m, n, k = (int(x) for x in shape.groups() if x is not None)
-        if self.truth("selects_half", default=False):  # the shape counts all elements of b
+        if selects_half := self.truth("selects_half", default=False):  # the shape counts all elements of b
             k //= 2
         try:
             chain, step, idle = composed(max(min(k, most), 1))
@@ -502,6 +502,7 @@ class _Table(Fields):
                 k_multiple=self.number_or_none("k_multiple"),
                 takes_c=self.truth("takes_c", default=True),
                 hands_on=self.truth("hands_on", default=True),
+                selects_half=selects_half,
             )
         except DesignError as error:
             name = {None: "instructions", "L": "L_max"}.get(error.field, error.field)

@@ -141,6 +141,8 @@ class Design:
     """whether the instruction has an operand c; without one, c is an addition beside it, and -0 adds nothing"""
     hands_on: bool = field(default=True, compare=False)
     """whether d is the c of a next instruction; otherwise the register is converted once, and K is its longest sum"""
+    selects_half: bool = field(default=False, compare=False)
+    """whether metadata select the elements of b: two of each four, so that K is half of that in the shape"""
 
     def __post_init__(self) -> None:
         for name, problem in self._misfits():
@@ -156,6 +158,11 @@ class Design:
         yield from self.signature.misfits()
         yield from self.step.misfits(self.signature, self.k)
         yield from self.chain.misfits(self.signature, self.step)
+        if self.selects_half and (self.b_format.bits not in (8, 16) or self.scale_format is not None):
+            yield (
+                "selects_half",
+                f"2 of 4 elements of 8 or 16 bits without scales are selected, not {self.b_format.name}",
+            )
         if self.k_multiple is not None and (self.k_multiple < 1 or self.k % self.k_multiple):
             yield "k_multiple", f"k_multiple = {self.k_multiple} does not divide K = {self.k}"
 

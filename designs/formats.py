@@ -465,21 +465,21 @@ FORMATS: dict[str, Format] = _Formats(
 
 
 def _aliases() -> dict[str, str]:
-    """Return the names of instruction sets, of ml_dtypes and NumPy, and those without float8_ and its like.
+    """Return the names of instruction sets, of ml_dtypes and NumPy, those without float8_ and its like, and MLIR's.
 
     A name that means something else already is left out.
     """
     found: dict[str, str] = {}
     for fmt in FORMATS.values():
         whole = fmt.ml_dtypes_name or ""
-        for name in (fmt.isa_name, whole, whole.partition("_")[2]):
+        for name in (fmt.isa_name, whole, whole.partition("_")[2], re.sub(r"^float(\d)_", r"f\1", whole)):
             if name and name not in FORMATS and name not in ("fp8", "bf8"):  # of CDNA3, and of OCP's formats elsewhere
                 found.setdefault(name, fmt.name)
     return found
 
 
 ALIASES = _aliases()
-"""Other names of formats: float8_e4m3fn and e4m3fn mean e4m3, and float8_e4m3 means e4m3b7, which has infinities."""
+"""Other names of formats: float8_e4m3fn, f8e4m3fn and e4m3fn mean e4m3; float8_e4m3 is e4m3b7, which has infinities."""
 
 
 def find_format(name: str) -> Format:

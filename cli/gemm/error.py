@@ -252,6 +252,7 @@ def point_of(point: Point) -> PointAnswer:
     return PointAnswer.taken(
         point,
         algorithm=point.plan.label,
+        unit="+".join(x.name for x in point.plan.units),
         largest=up(point.largest),
         bound=None if bound is None else up(bound.value),
         a=None if sizes is None else up(sizes.a),

@@ -254,6 +254,7 @@ class PointAnswer(Answer):
     """The errors of an algorithm at one size."""
 
     algorithm: Annotated[str, Means("the algorithm or plan")]
+    unit: Annotated[str, Means("its unit; several on one accumulator with a + between")]
     n: Annotated[int, Means("size of the matrices")]
     rows: Annotated[int, Means("rows that were drawn")]
     columns: Annotated[int, Means("columns that were drawn")]
@@ -277,7 +278,7 @@ class PointAnswer(Answer):
 class ErrorsAnswer(Answer):
     """Errors of algorithms on random matrices."""
 
-    unit: Annotated[str, Means("the unit, or plans")]
+    unit: Annotated[str, Means("the unit of all points, or plans")]
     distribution: Annotated[str, Means("how operands are drawn")]
     reference: Annotated[str, Means("what results are compared with")]
     seed: Seed

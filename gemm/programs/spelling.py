@@ -78,7 +78,7 @@ KEYS: dict[str, Key] = {
     ),
     "dot_algorithm": Key(
         "the algorithm that StableHLO, XLA or JAX name: a check of the unit's formats, and ``algorithm``",
-        "A_B_SUM[_XN][_FAST_ACCUM], as TF32_TF32_F32_X3",
+        "A_B_SUM[_XN][_FAST_ACCUM], as TF32_TF32_F32_X3, or the attribute of StableHLO with all of its fields",
         "none is named",
         "StableHLO, DotAlgorithm; XLA, PrecisionConfig.Algorithm; what it leaves open: docs/conformance.md",
     ),

@@ -19,6 +19,12 @@ DOT_ALGORITHM = re.compile(
     r"(?:ALG_DOT_)?(?P<a>ANY_F8|[A-Z]+[0-9]+)_(?P<b>ANY_F8|[A-Z]+[0-9]+)_(?P<sum>[A-Z]+[0-9]+)"
     r"(?:_X(?P<count>[1-9]))?(?P<fast>_FAST_ACCUM)?"
 )
+ATTRIBUTE = re.compile(
+    r"(?:#stablehlo\.dot_algorithm)?< ?lhs_precision_type = ([a-z]\w+), rhs_precision_type = ([a-z]\w+), "
+    r"accumulation_type = ([a-z]\w+), lhs_component_count = 1, rhs_component_count = 1, "
+    r"num_primitive_operations = ([1-9]), allow_imprecise_accumulation = (true|false) ?>"
+)
+"""The same as MLIR prints it. Every algorithm with a name has one component: of others nothing is stated."""
 WORDS = {("bf16", "3"): "bf16x3", ("bf16", "6"): "bf16x6", ("bf16", "9"): "bf16x9", ("tf32", "3"): "3xtf32"}
 """The algorithm of a plan by the format of its words and the number of products (``num_primitive_operations``)."""
 ACC_TYPES = {"fp16": "fp16", "fp32": "fp32", "int32": "int32"}
@@ -54,28 +60,39 @@ def as_keys(unit: Design, key: str, value: str) -> list[Setting]:
 
 def dot_algorithm(unit: Design, value: str) -> list[Setting]:
     """Return the settings that an algorithm of StableHLO, XLA or JAX means: A_B_SUM, _XN and _FAST_ACCUM."""
-    match = DOT_ALGORITHM.fullmatch(value.strip().upper())
-    if match is None:
-        raise InputError("A_B_SUM[_XN][_FAST_ACCUM] is needed, as BF16_BF16_F32_X3 or ANY_F8_ANY_F8_F32_FAST_ACCUM")
-    for name, fmt in (("a", unit.a_format), ("b", unit.b_format)):
-        if match[name] == "ANY_F8":
+    types, count, imprecise = _algorithm(value)
+    formats = {"a": unit.a_format, "b": unit.b_format, "the sum": unit.d_format}
+    for wanted, (name, fmt) in zip(types, formats.items(), strict=True):
+        if wanted == "ANY_F8":
             _expect(unit, name, fmt, "a float of 8 bits", fmt.bits == 8 and not fmt.is_integer)
         else:
-            _expect(unit, name, fmt, *_named(match[name], fmt))
-    _expect(unit, "the sum", unit.d_format, *_named(match["sum"], unit.d_format))
+            _expect(unit, name, fmt, *_named(wanted, fmt))
     kept = _kept_bits(unit)
-    if kept is not None and kept < unit.d_format.fraction_bits and match["fast"] is None:
+    if kept is not None and kept < unit.d_format.fraction_bits and not imprecise:
         raise DesignError(
             f"{unit.name} keeps {kept} of the {unit.d_format.fraction_bits} fraction bits of its sum, which only "
             "allow_imprecise_accumulation permits: add _FAST_ACCUM, or choose another unit"
         )
-    count = match["count"] or "1"
     if count == "1":
         return []
     if (unit.a_format.name, count) not in WORDS or unit.a_format is not unit.b_format:
         known = ", ".join(f"{x}_X{n}" for x, n in WORDS)
         raise InputError(f"{count} products of words of {unit.a_format.name} are not an algorithm here: one of {known}")
     return [("algorithm", WORDS[unit.a_format.name, count])]
+
+
+def _algorithm(text: str) -> tuple[tuple[str, ...], str, bool]:
+    """Return the types of an algorithm, the number of products, and whether imprecise sums are allowed."""
+    if (match := ATTRIBUTE.fullmatch(" ".join(text.split()))) is not None:
+        *types, count, imprecise = match.groups()
+        return tuple(types), count, imprecise == "true"
+    match = DOT_ALGORITHM.fullmatch(text.strip().upper())
+    if match is None:
+        raise InputError(
+            "A_B_SUM[_XN][_FAST_ACCUM] is needed, as BF16_BF16_F32_X3 or ANY_F8_ANY_F8_F32_FAST_ACCUM; or "
+            "#stablehlo.dot_algorithm<...> as MLIR prints it, with all fields and component counts of 1"
+        )
+    return (match["a"], match["b"], match["sum"]), match["count"] or "1", match["fast"] is not None
 
 
 def _kept_bits(unit: Design) -> int | None:

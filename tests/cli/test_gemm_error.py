@@ -67,6 +67,7 @@ def test_programs_read(run, proved, tmp_path):
 def test_a_table_of_latex_has_the_errors(run, tmp_path):
     command = ("gemm", "error", "plain", f"{VOLTA} | split-k=2", "--unit", VOLTA, "--k", "32", "--no-bound")
     (first, second) = only_json(run(*command, "--json", "--tex", tmp_path / "e.tex")[1])["points"]
+    assert first["unit"] == second["unit"] == VOLTA
     lines = (tmp_path / "e.tex").read_text().splitlines()
     assert lines[0].startswith("% unit: plans, distribution: uniform")
     assert (lines[1], lines[3], lines[-1]) == (r"\begin{tabular}{lrrrrrrrr}", r"\hline", r"\end{tabular}")
@@ -154,3 +155,18 @@ def test_tolerances_are_rounded_up():
     assert up(Fraction(1, 4)) == "2.5e-01"
     assert up(Fraction(999, 10)) == "1.0e+02"
     assert up(Fraction(1, 1 << 149)) == "1.5e-45"
+
+
+def test_each_line_has_the_unit_of_its_program(run, tmp_path):
+    """Of an algorithm beside a plan nothing else says it."""
+    phases = "wormhole/mvmul.phase0.m8n16k16.f32.e8m7.e8m7.f32 | then=phase1"
+    named = ("plain", f"{FP8} | c=none", phases)
+    command = ("gemm", "error", *named, "--unit", VOLTA, "--k", "32", "--rows", 2, "--columns", 2, "--no-bound")
+    assert run(*command, "--csv", tmp_path / "e.csv")[0] == 0
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "e.csv").read_text())))
+    both = "+".join(f"wormhole/mvmul.phase{x}.m8n16k16.f32.e8m7.e8m7.f32" for x in "01")
+    assert {x["algorithm"].split(" |")[0]: x["unit"] for x in rows} == {
+        "plain": VOLTA,
+        FP8: FP8,
+        both.split("+")[0]: both,
+    }

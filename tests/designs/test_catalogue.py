@@ -235,6 +235,7 @@ def test_the_design_of_the_documentation(tmp_path):
         ("L_max = 4", 'L_max = 4\nscale = "uint8"\nblock = 4', "scale"),
         ("L_max = 4", 'L_max = 4\ntakes_c = "no"', "takes_c"),
         ("L_max = 4", "L_max = 4\nselects_half = 1", "selects_half"),
+        ('b = ["fp16"]', 'b = ["fp32"]\nselects_half = true', "selects_half"),
         ("L_max = 4", 'L_max = 4\nk_order = "mod2:0"', "k_order"),
         ('source = "here"', "source = 3", "source"),
         ('architecture = "paper"', 'architecture = ["paper"]', "architecture"),

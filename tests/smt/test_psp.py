@@ -26,8 +26,10 @@ def result(design, *factors):
 
 
 CASES = [
-    # the jammed bits of three products make 3 * 2^-25, and less than 2^-23 is dropped; 2^-22 is left of each
+    # the jammed bit of a product is 2^-25, and less than 2^-23 is dropped: 2^-22 is left
     ([(JUST_ABOVE, JUST_ABOVE), (0xBF800000, ONE)], 0x34800000),
+    # 2^-24 + 2^-46 of three products: jammed they are 9 * 2^-25, truncated 6 * 2^-25, and 2^-22 or a tie is left
+    ([(0x3F800005, 0x3F8CCCCD)] * 3 + [(0x34800000, ONE)], 0x4053333D),
     # the products of fp32 that differ by a bit which is jammed away: exactly zero, and not 2^-46
     ([(JUST_ABOVE, JUST_ABOVE), (0xBF800002, ONE)], 0x00000000),
     # -2^-24 is dropped from a magnitude, and its sign stays

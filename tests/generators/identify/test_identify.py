@@ -91,13 +91,25 @@ class FunctionUnit:
         pytest.param("paper/fma-fp8-satfinite", {"out_of_range": "saturate"}, marks=pytest.mark.middle),
         pytest.param("paper/fma-p3109", {"rho": "rne-binary8p4se"}, marks=pytest.mark.middle),
         pytest.param("cpu/tcmmrlfp16ps", {"complex_part": "real", "L": 32}, marks=pytest.mark.middle),
+        pytest.param("cpu/tdpbf8ps", {"summation": "interleaved", "chain_terms": 2, "L": 64}, marks=pytest.mark.slow),
+        pytest.param("cpu/vfmadd231bf16", {"rho": "rne-bf16", "L": 1}, marks=pytest.mark.middle),
+        pytest.param("cdna2/v_dot2_f32_f16", {"subnormals": "flushed", "L": 1}, marks=pytest.mark.middle),
+        pytest.param("cdna4/v_dot2_f32_f16", {"subnormals": "kept", "L": 1}, marks=pytest.mark.middle),
+        pytest.param("riscv/vfbdota.vv.m1n8k4.f32.f32.f32.f32", {"summation": "pairwise"}, marks=pytest.mark.middle),
+        pytest.param("gaudi2/mme.m1n1k2.f32.f32.f32.f32", {"low_bits": 12, "L": 2}, marks=pytest.mark.middle),
+        pytest.param("gaudi3/mme.m1n1k1.f32.f32.f32.f32", {"low_bits": 8, "middle_bits": 8}, marks=pytest.mark.middle),
+        pytest.param("gaudi3/f32.e4m3f.e4m3f", {"L": 8, "floor": -132, "rho": "rz-fp32"}, marks=pytest.mark.middle),
+        pytest.param("sparse/ampere.mma.sp.m16n8k16.f32.f16.f16.f32", {"L": 8}, marks=pytest.mark.middle),
+        pytest.param("ascend/tmatmul_acc.m16n16k16.f32.bf16.bf16.f32", {"L": 1}, marks=pytest.mark.slow),
+        pytest.param("wormhole/phase1.m8n16k16.f32.e8m7.e8m7.f32", {"fidelity_phase": 1}, marks=pytest.mark.slow),
         pytest.param("turing/mma.m8n8k128.s32.b1.b1.s32.xor.popc", {"element_product": "xor"}, marks=pytest.mark.slow),
         pytest.param("hopper/mma.m8n8k4.f64.f64.f64.f64", {"L": 1, "alignment": "jam"}, marks=pytest.mark.slow),
     ],
 )
 def test_units_of_the_catalogue(name, found):
+    """The limit is beyond what any of them takes on a busy machine: time decides nothing here."""
     design = find_design(name)
-    outcome = identified(ModelTarget(design), Interface.of(design))
+    outcome = identified(ModelTarget(design), Interface.of(design), seconds=1800)
     assert outcome.behaviour is not None
     assert design in outcome.matches  # by its parameters: nothing is proved here
     assert outcome.validated >= 10_000

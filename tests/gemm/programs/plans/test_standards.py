@@ -22,6 +22,15 @@ HOPPER, BLACKWELL = "hopper/wgmma.f32.e4m3.e4m3", "blackwell/tcgen05.mma.m64n8k3
 FP16 = "ampere/m16n8k16.f16.f16.f16.f16"
 
 
+def attribute(first, second, total, count=1, imprecise="false", components=1, head="#stablehlo.dot_algorithm"):
+    """The algorithm as MLIR prints it."""
+    return (
+        f"{head}<lhs_precision_type = {first}, rhs_precision_type = {second}, accumulation_type = {total}, "
+        f"lhs_component_count = {components}, rhs_component_count = 1, num_primitive_operations = {count}, "
+        f"allow_imprecise_accumulation = {imprecise}>"
+    )
+
+
 @pytest.mark.parametrize(
     ("plan", "means"),
     [
@@ -33,6 +42,10 @@ FP16 = "ampere/m16n8k16.f16.f16.f16.f16"
         (f"{HOPPER} | dot_algorithm=ANY_F8_ANY_F8_F32_FAST_ACCUM", HOPPER),
         (f"{BLACKWELL} | dot_algorithm=ANY_F8_ANY_F8_F32", BLACKWELL),
         ("cpu/vfmadd231ps | dot_algorithm=F32_F32_F32", "cpu/vfmadd231ps"),
+        (f"{TF32} | dot_algorithm={attribute('tf32', 'tf32', 'f32', 3)}", f"{TF32} | algorithm=3xtf32"),
+        (f"{BF16} | dot_algorithm={attribute('bf16', 'bf16', 'f32')} | out=bf16", f"{BF16} | out=bf16"),
+        (f"{HOPPER} | dot_algorithm={attribute('f8E4M3FN', 'f8E4M3FN', 'f32', 1, 'true')}", HOPPER),
+        (f"cpu/vfmadd231pd | dot_algorithm=\n{attribute('f64', 'f64', 'f64', head='')}", "cpu/vfmadd231pd"),
         (f"{FP16} | acc_type=FP16 | dot_algorithm=F16_F16_F16", FP16),
         (f"{BF16} | acc_type=fp32 | out=bf16", f"{BF16} | out=bf16"),
         ("cpu/vpdpbusd | acc_type=INT32", "cpu/vpdpbusd"),
@@ -60,6 +73,24 @@ def test_an_attribute_is_a_spelling(plan, means):
         (f"{BF16} | dot_algorithm=BF16_BF16_Q32", InputError, "unknown format 'q32'"),
         (f"{BF16} | dot_algorithm=BF16_BF16_F32_X3 | algorithm=bf16x3", InputError, "algorithm is given twice"),
         (f"{BF16} | dot_algorithm=BF16_BF16_F32 | dot_algorithm=BF16_BF16_F32_X3", InputError, "given twice"),
+        (f"{BF16} | dot_algorithm={attribute('tf32', 'tf32', 'f32', 3)}", DesignError, "a is bf16, and tf32 is needed"),
+        (f"{HOPPER} | dot_algorithm={attribute('f8E5M2', 'f8E4M3FN', 'f32', 1, 'true')}", DesignError, "a is e4m3"),
+        (f"{HOPPER} | dot_algorithm={attribute('f8E4M3FN', 'f8E4M3FN', 'f32')}", DesignError, "keeps 13 of the 23"),
+        (
+            f"{BF16} | dot_algorithm={attribute('bf16', 'bf16', 'f32', 3, components=2)}",
+            InputError,
+            "as MLIR prints it",
+        ),
+        (f"{BF16} | dot_algorithm={attribute('bf16', 'bf16', 'f32', 3)[:-8]}>", InputError, "as MLIR prints it"),
+        (
+            f"{BF16} | dot_algorithm=<lhs_precision_type = bf16>",
+            InputError,
+            "as MLIR prints it",
+        ),
+        (f"{BF16} | dot_algorithm={attribute('bf16', 'bf16', 'f32')[:-1]}", InputError, "as MLIR prints it"),
+        (f"{BF16} | dot_algorithm={attribute('bf16', 'bf16', 'f32')}_X3", InputError, "as MLIR prints it"),
+        (f"{BLACKWELL} | dot_algorithm={attribute('ANY_F8', 'ANY_F8', 'f32')}", InputError, "as MLIR prints it"),
+        (f"{BLACKWELL} | dot_algorithm={attribute('any_f8', 'any_f8', 'f32')}", InputError, "unknown format 'any_f8'"),
         (f"{BF16} | cast=e4m3 | out=bf16", InputError, "out is given twice"),
         (f"{BF16} | cast=bf16", InputError, "one of e4m3, e5m2"),
         (f"{BF16} | cast=e4m3:saturate=2", InputError, "FORMAT"),
