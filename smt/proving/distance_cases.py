@@ -407,9 +407,8 @@ class Cases:
     def between(self, low: int, high: int, subnormal: Sequence[bool | None]) -> None:
         """Refute a distance from ``low`` to ``high`` where each flag of subnormal operands is as stated."""
         everywhere = tuple((0, x.bv_width()) for x in self._divided)
-        self._at_once = FIRST_RANGE
         for first, last in ((low, min(NEAR[0] - 1, high)), (NEAR[0], min(NEAR[1], high)), (NEAR[1] + 1, high)):
-            begin, compared = max(low, first), self._nets is not None
+            begin, compared, self._at_once = max(low, first), self._nets is not None, FIRST_RANGE
             if begin > last:
                 continue
             if compared and not any(
@@ -426,7 +425,7 @@ class Cases:
                     self._box(_Box(distance, flags, everywhere), subnormal, nets)
                 begin = distance[1] + 1
 
-    def _ways(self, subnormal_c: bool) -> tuple[tuple[bool | None, ...], ...]:
+    def _ways(self, subnormal_c: bool | None) -> tuple[tuple[bool | None, ...], ...]:
         """Return flags that make all cases. Only a subnormal c may be zero; its sign is not looked at then."""
         if self._nets is None:
             return ((),)

@@ -182,10 +182,9 @@ def _signed(values: np.ndarray, width: int) -> np.ndarray:
 def rows_of_all_distances(a: Operand, b: Operand, c: Operand) -> list[Mapping[str, int]]:
     """Return some finite operands of each distance that there is, whose product is not zero."""
     rng = random.Random(0)
-    tops = [(1 << x.fmt.exponent_bits) - 2 for x in (a, b, c)]
+    tops = [max(1, (1 << x.fmt.exponent_bits) - 2) for x in (a, b, c)]
     found: list[Mapping[str, int]] = []
-    for d in range(2 - tops[2] - 1, tops[0] + tops[1]):
-        # d is the sum of two exponents minus that of c, each that of a field from 1 on
+    for d in range(2 - tops[2], tops[0] + tops[1]):  # two fields minus that of c, each from 1 on
         least, most = max(2, d + 1), min(tops[0] + tops[1], d + tops[2])
         count = 0
         for i in range(TRIES if least <= most else 0):

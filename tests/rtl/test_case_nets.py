@@ -137,11 +137,12 @@ def test_an_adder_is_proved_case_by_case(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_cases_of_an_adder_are_proved_for_the_checker(tmp_path: Path) -> None:
-    question, theorem = of_unit(UNITS / "fadd" / "fp16_single.toml")
+@pytest.mark.parametrize(("name", "least"), [("fadd/fp16_single", 200), ("fma/counted_to_bf16", 25)])
+def test_the_cases_of_a_unit_are_proved_for_the_checker(name: str, least: int, tmp_path: Path) -> None:
+    question, theorem = of_unit(UNITS / f"{name}.toml")
     folder, limits = tmp_path / "proof", Limits(400, 4 << 30)
-    asked = (question, {"claim": "the adder is its design"}, theorem)
-    assert write_bundles([asked], question.designs[1], folder, Solving(), limits, 0).lemmas > 200
+    asked = (question, {"claim": "the unit is its design"}, theorem)
+    assert write_bundles([asked], question.designs[1], folder, Solving(), limits, 0).lemmas > least
     found, said = checked(folder)
     assert found == 0, said
 
@@ -155,6 +156,12 @@ def test_a_mutant_of_an_adder_is_not_proved_by_cases(mutant: Different, tmp_path
     """Its bits are fewer, and cases are all that is asked: no search finds it before."""
     smaller = replace(mutant, unit=mutant.unit.replace("fp32", "fp16"))
     assert of_unit(smaller.write(tmp_path))[1] is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mutant", [pytest.param(x, id=x.name) for x in MUTANTS if x.file == "fma_counted.sv"])
+def test_a_mutant_of_a_fused_multiply_add_is_not_proved_by_cases(mutant: Different, tmp_path: Path) -> None:
+    assert of_unit(mutant.write(tmp_path))[1] is None
 
 
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
