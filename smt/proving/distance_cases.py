@@ -22,9 +22,8 @@ from typing import Any
 from pysmt.fnode import FNode
 
 from mmaproof.designs.formats import Format, Specials
-from mmaproof.smt.proving.case_nets import CaseNets, Operand, samples
+from mmaproof.smt.proving.case_nets import CaseNets, ExponentWords, Operand, rows_of_all_distances, samples
 from mmaproof.smt.proving.columns import Columns
-from mmaproof.smt.proving.exponent_words import ExponentWords, rows_of_all_distances
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError, conjuncts
 from mmaproof.smt.proving.walk import bottom_up, substituted, symbols_in
 from mmaproof.smt.solving.limits import worked

@@ -12,9 +12,8 @@ from support.in_this_process import InAnyEnvironment
 
 from mmaproof.designs.formats import find_format
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.proving.case_nets import Operand
+from mmaproof.smt.proving.case_nets import ExponentWords, Operand, rows_of_all_distances
 from mmaproof.smt.proving.columns import Columns
-from mmaproof.smt.proving.exponent_words import ExponentWords, rows_of_all_distances
 from mmaproof.smt.proving.kernel import Kernel
 from mmaproof.smt.proving.lemma import Lemmas
 from mmaproof.smt.solving.limits import Limits, worked
