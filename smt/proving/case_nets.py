@@ -489,7 +489,7 @@ class ExponentWords:
         found: dict[FNode, FNode] = {}
         symbols: dict[FNode, frozenset[FNode]] = {}
         bottom_up(claim, symbols, lambda x, of: frozenset([x]) if x.is_symbol() else frozenset().union(*of))
-        operand = {self._addend_symbol(symbols)}
+        operand = frozenset(self._kernel.environment.fvo.get_free_variables(self._addend))
         pending, seen = [claim], {claim}
         while pending:
             node = pending.pop()
@@ -501,10 +501,6 @@ class ExponentWords:
             new = [x for x in node.args() if x not in seen]
             seen.update(new)
             pending += new
-        return found
-
-    def _addend_symbol(self, symbols: Mapping[FNode, frozenset[FNode]]) -> FNode:
-        (found,) = self._kernel.environment.fvo.get_free_variables(self._addend)
         return found
 
     def _image(self, word: FNode) -> FNode | None:

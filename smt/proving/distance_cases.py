@@ -237,6 +237,9 @@ class DistanceCases:
         for fact, why in self._ranges(term, addend):
             kernel.use(fact, known, why)
             self._facts.append(substituted(kernel.environment, fact, {term: distance}))
+        # what was not replaced is about a and b. An equation would be solved for the variable, and bring the sum back
+        kernel.use(m.BVSLE(term, term), [], "a distance is itself")
+        self._facts += [m.BVSLE(distance, term), m.BVSLE(term, distance)]
         return substituted(kernel.environment, claim, places)
 
     def _ranges(self, distance: FNode, addend: FNode) -> Iterator[tuple[FNode, str]]:
