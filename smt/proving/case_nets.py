@@ -490,7 +490,7 @@ class ExponentWords:
         symbols: dict[FNode, frozenset[FNode]] = {}
         bottom_up(claim, symbols, lambda x, of: frozenset([x]) if x.is_symbol() else frozenset().union(*of))
         operand = frozenset(self._kernel.environment.fvo.get_free_variables(self._addend))
-        pending, seen = [claim], {claim}
+        pending, seen = [claim] if len(self._d) else [], {claim}
         while pending:
             node = pending.pop()
             if width_of(node) <= EXPONENT_BITS and operands <= symbols[node] <= operands | operand:

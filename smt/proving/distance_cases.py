@@ -235,7 +235,10 @@ class DistanceCases:
         places = words.places(claim, frozenset(self._symbols[:2]))
         known = [usual, *self._facts]
         for fact, why in self._ranges(term, addend):
-            kernel.use(fact, known, why)
+            try:
+                kernel.use(fact, known, why, seconds=FACTOR_SECONDS)
+            except NotComposedError:
+                continue  # factors of another kind; the cases may be proved without it
             self._facts.append(substituted(kernel.environment, fact, {term: distance}))
         # what was not replaced is about a and b. An equation would be solved for the variable, and bring the sum back
         kernel.use(m.BVSLE(term, term), [], "a distance is itself")
