@@ -28,8 +28,12 @@ GOALS = {
     "fadd/fp32_two_path": 10,
     "fmul/fp32_single": 10,
     "fmul/fp32_booth": 10,
-    "fma/single_bf16": 60,
+    "fma/single_to_bf16": 60,
+    "fma/counted_to_bf16": 60,
+    "fma/single_bf16": 300,
+    "fma/counted_bf16": 300,
     "fma/single_fp16": 300,
+    "fma/counted_fp16": 300,
     "fma/single_fp32": 471,
 }
 """Seconds by the clock on two cores that each unit should take at most."""

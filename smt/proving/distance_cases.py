@@ -22,7 +22,7 @@ from typing import Any
 from pysmt.fnode import FNode
 
 from mmaproof.designs.formats import Format, Specials
-from mmaproof.smt.proving.case_nets import CaseNets, Operand, samples
+from mmaproof.smt.proving.case_nets import CaseNets, ExponentWords, Operand, rows_of_all_distances, samples
 from mmaproof.smt.proving.columns import Columns
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError, conjuncts
 from mmaproof.smt.proving.walk import bottom_up, substituted, symbols_in
@@ -81,22 +81,30 @@ class DistanceCases:
         # the addend lies so far above the product that it is rounded alone, or wholly below what is rounded
         beyond = fmt.precision + 3
         lowest, highest = -beyond, self._a[1].precision + self._b[1].precision + beyond
-        flags = self._special(), self._subnormal(), self._distance()
-        cases = Cases(self._kernel, *flags, [claim, *self._facts])
+        distance, has_product = self._distance(), self._product is not None
+        if has_product:
+            distance = self._defined("distance", distance)
+        cases = Cases(self._kernel, self._special(), self._subnormal(), distance, [claim, *self._facts])
         of_product = _fraction(m, *self._a) if self._product is None else self._product
         fractions = [of_product, _fraction(m, *self._c)]
-        if self._product is None and fmt.precision >= LEAST_PRECISION:
+        if not has_product and fmt.precision >= LEAST_PRECISION:
             flags_of_signs = [self._opposite(), self._zero(*self._c)]
             cases.compare_words(claim, self._facts, flags_of_signs, self._samples, fractions)
         for word in fractions:
             cases.divide(word)
         cases.special()
+        if has_product:
+            cases.assume([self._exponents(claim, distance), *self._facts])
         cases.below(lowest)
         cases.above(highest)
         never = [x.is_false() for x in self._subnormal()]
         for i in (j for j, holds in enumerate(never) if holds):
             cases.never_subnormal(i)
-        for subnormal in product(*((False,) if holds else (False, True) for holds in never)):
+        # of a product that is a variable nothing else depends on whether its factors are subnormal
+        ways: list[tuple[bool | None, ...]] = [(False,) if holds else (False, True) for holds in never]
+        if has_product:
+            ways[:2] = [(None,), (None,)]
+        for subnormal in product(*ways):
             cases.between(lowest, highest, subnormal)
         cases.conclude()
 
@@ -213,6 +221,50 @@ class DistanceCases:
         bits: FNode = m.BVExtract(factor, place, place + max(1, width) - 1)
         return bits if width else m.Equals(bits, m.BV(1, 1))
 
+    # --- exponents --------------------------------------------------------------------------------------------
+
+    def _exponents(self, claim: FNode, distance: FNode) -> FNode:
+        """Return the claim with words of exponents replaced by what they are of the distance, a variable.
+
+        That no operand is special is known.
+        """
+        kernel, m = self._kernel, self._m
+        term, usual = kernel.definitions[distance], m.Not(self._special())
+        addend = _exponent(m, *self._c, term.bv_width())
+        words = ExponentWords(kernel, distance, addend, [usual], rows_of_all_distances(*self._operands()))
+        places = words.places(claim, frozenset(self._symbols[:2]))
+        known = [usual, *self._facts]
+        for fact, why in self._ranges(term, addend):
+            try:
+                kernel.use(fact, known, why, seconds=FACTOR_SECONDS)
+            except NotComposedError:
+                continue  # factors of another kind; the cases may be proved without it
+            self._facts.append(substituted(kernel.environment, fact, {term: distance}))
+        # what was not replaced is about a and b. An equation would be solved for the variable, and bring the sum back
+        kernel.use(m.BVSLE(term, term), [], "a distance is itself")
+        self._facts += [m.BVSLE(distance, term), m.BVSLE(term, distance)]
+        return substituted(kernel.environment, claim, places)
+
+    def _ranges(self, distance: FNode, addend: FNode) -> Iterator[tuple[FNode, str]]:
+        """Yield how small and how large the distance is, and the exponent of the product."""
+        m, bits = self._m, distance.bv_width()
+        tops = [_ones(x[1].exponent_bits) - (x[1].specials is Specials.IEEE) for x in (self._a, self._b, self._c)]
+        low = 2 + self._a[1].e_min + self._b[1].e_min - self._c[1].e_min - 1
+        high = low - 2 + tops[0] + tops[1]
+
+        def number(value: int) -> FNode:
+            found: FNode = m.BV(value % (1 << bits), bits)
+            return found
+
+        of_product = m.BVAdd(distance, addend)
+        for word, least, most in ((distance, low - tops[2], high - 1), (of_product, low, high)):
+            yield m.And(m.BVSLE(number(least), word), m.BVSLE(word, number(most))), "the range of exponents"
+        # a product that is smaller than a normal factor is one of subnormal factors
+        p, normal = self._product, min(x[1].precision for x in (self._a, self._b)) - 1
+        if p is not None:
+            small = m.BVULT(p, m.BV(1 << normal, p.bv_width()))
+            yield m.Implies(small, m.Equals(of_product, number(low))), "how large a product of subnormal factors is"
+
     # --- the cases --------------------------------------------------------------------------------------------
 
     def _special(self) -> FNode:
@@ -246,13 +298,18 @@ class DistanceCases:
 
     def _samples(self, low: int, high: int, flags: Sequence[bool | None]) -> list[Mapping[str, int]]:
         """Return operands with a distance in a range and with flags, as ``samples`` has them."""
+        a, b, c = self._operands()
+        return samples(a, b, c, (low, high), flags)
+
+    def _operands(self) -> tuple[Operand, Operand, Operand]:
+        """Return the operands as samples have them."""
         whole = self._pinned
         pairs = zip(self._symbols, (self._a, self._b, self._c), strict=True)
         a, b, c = (
             Operand(x.symbol_name(), fmt, int(whole[x].constant_value()) if x in whole else None)
             for x, (_, fmt) in pairs
         )
-        return samples(a, b, c, (low, high), flags)
+        return a, b, c
 
     def _subnormal(self) -> list[FNode]:
         """Return of each operand whether it is subnormal or zero."""
@@ -332,6 +389,10 @@ class Cases:
         """Let cases be divided by the place of a word's highest bit, too, where one distance is too much at once."""
         self._divided.append(self._symbol(word))
 
+    def assume(self, assumed: Sequence[FNode]) -> None:
+        """Let the cases that follow be refuted by these assumptions, which are known."""
+        self._assumed = assumed
+
     def special(self) -> None:
         """Refute that an operand is special."""
         self._refute(self._special, "special operands", None)
@@ -348,12 +409,11 @@ class Cases:
         """Refute a distance above a number."""
         self._refute_usual([self._m.BVSLT(self._number(highest), self._d)], f"distance above {highest}", None)
 
-    def between(self, low: int, high: int, subnormal: Sequence[bool]) -> None:
+    def between(self, low: int, high: int, subnormal: Sequence[bool | None]) -> None:
         """Refute a distance from ``low`` to ``high`` where each flag of subnormal operands is as stated."""
         everywhere = tuple((0, x.bv_width()) for x in self._divided)
-        self._at_once = FIRST_RANGE
         for first, last in ((low, min(NEAR[0] - 1, high)), (NEAR[0], min(NEAR[1], high)), (NEAR[1] + 1, high)):
-            begin, compared = max(low, first), self._nets is not None
+            begin, compared, self._at_once = max(low, first), self._nets is not None, FIRST_RANGE
             if begin > last:
                 continue
             if compared and not any(
@@ -370,14 +430,14 @@ class Cases:
                     self._box(_Box(distance, flags, everywhere), subnormal, nets)
                 begin = distance[1] + 1
 
-    def _ways(self, subnormal_c: bool) -> tuple[tuple[bool | None, ...], ...]:
+    def _ways(self, subnormal_c: bool | None) -> tuple[tuple[bool | None, ...], ...]:
         """Return flags that make all cases. Only a subnormal c may be zero; its sign is not looked at then."""
         if self._nets is None:
             return ((),)
         zero = False if subnormal_c else None
         return (False, zero), (True, zero), *([(None, True)] if subnormal_c else [])
 
-    def _box(self, box: _Box, subnormal: Sequence[bool], nets: CaseNets | None = None) -> None:
+    def _box(self, box: _Box, subnormal: Sequence[bool | None], nets: CaseNets | None = None) -> None:
         low, high = box.distance
         halves, began = box.halves(), worked()
         rows = self._rows(box, subnormal)
@@ -397,14 +457,14 @@ class Cases:
         for half in halves:
             self._box(half, subnormal)
 
-    def _rows(self, box: _Box, subnormal: Sequence[bool]) -> Sequence[Mapping[str, int]]:
+    def _rows(self, box: _Box, subnormal: Sequence[bool | None]) -> Sequence[Mapping[str, int]]:
         """Return samples of a box, none where words are not compared in it."""
         divided = any(x != (0, y.bv_width()) for x, y in zip(box.places, self._divided, strict=True))
         if self._nets is None or divided:
             return []
         return self._samples(*box.distance, (*subnormal, *box.flags))
 
-    def _common(self, box: _Box, subnormal: Sequence[bool]) -> CaseNets | None:
+    def _common(self, box: _Box, subnormal: Sequence[bool | None]) -> CaseNets | None:
         """Return the claim with words replaced that are equal in a box, whatever its flags are."""
         if self._nets is None or not (rows := self._rows(box, subnormal)):
             return None
@@ -413,7 +473,7 @@ class Cases:
         return self._nets.within(case, rows, why, self._words_of(subnormal))
 
     def _compared(
-        self, box: _Box, subnormal: Sequence[bool], rows: Sequence[Mapping[str, int]], nets: CaseNets | None
+        self, box: _Box, subnormal: Sequence[bool | None], rows: Sequence[Mapping[str, int]], nets: CaseNets | None
     ) -> bool:
         """Compare the words of a box on samples, and return whether it is refuted."""
         within, why = self._within(box, subnormal)
@@ -427,7 +487,7 @@ class Cases:
         self._refuted.append(case)
         return True
 
-    def _words_of(self, subnormal: Sequence[bool]) -> list[FNode]:
+    def _words_of(self, subnormal: Sequence[bool | None]) -> list[FNode]:
         """Return the words whose highest bit decides about shifts where these operands are subnormal."""
         of_product, of_c = any(subnormal[:2]), subnormal[2]
         if not (of_product or of_c):
@@ -437,11 +497,12 @@ class Cases:
             return [m.BVOr(*fractions)] if fractions[0].bv_width() == fractions[1].bv_width() else []
         return [fractions[0] if of_product else fractions[1]]
 
-    def _within(self, box: _Box, subnormal: Sequence[bool]) -> tuple[list[FNode], str]:
+    def _within(self, box: _Box, subnormal: Sequence[bool | None]) -> tuple[list[FNode], str]:
         """Return what holds in a box, and what that is in words."""
         m, (low, high) = self._m, box.distance
         within = [m.BVSLE(self._number(low), self._d), m.BVSLE(self._d, self._number(high))]
-        within += [x if holds else m.Not(x) for x, holds in zip(self._subnormal, subnormal, strict=True)]
+        flags = [(x, holds) for x, holds in zip(self._subnormal, subnormal, strict=True) if holds is not None]
+        within += [x if holds else m.Not(x) for x, holds in flags]
         names = " and ".join(x for x, holds in zip("abc", subnormal, strict=False) if holds)
         why = f"distance from {low} to {high}{f', {names} subnormal' if names else ''}"
         for flag, name, holds in zip(self._flags, FLAGS, box.flags, strict=False):

@@ -157,6 +157,12 @@ def test_a_mutant_of_an_adder_is_not_proved_by_cases(mutant: Different, tmp_path
     assert of_unit(smaller.write(tmp_path))[1] is None
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("mutant", [pytest.param(x, id=x.name) for x in MUTANTS if x.file == "fma_counted.sv"])
+def test_a_mutant_of_a_fused_multiply_add_is_not_proved_by_cases(mutant: Different, tmp_path: Path) -> None:
+    assert of_unit(mutant.write(tmp_path))[1] is None
+
+
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
 def test_normalising_first_changes_no_sum(name: str) -> None:
     """The design of the adders aligns x * 1 and y as they are; that of the instruction normalises them before."""
