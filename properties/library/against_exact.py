@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from pysmt.fnode import FNode
+
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import Format
 from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.property import has_single_sum, kept_bits
-from mmaproof.properties.question import Question, RunQuestion, Scope, operand_words
+from mmaproof.properties.question import Argument, Question, RunQuestion, Scope, operand_words
 from mmaproof.properties.settings import changed_to, exact_twin
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.bundles.jammed_steps import JammedSteps
+from mmaproof.smt.bundles.leaves import Leaves, prove_no_special
+from mmaproof.smt.proving.kernel import Kernel
+from mmaproof.smt.proving.laws import LawsInUse
 from mmaproof.smt.proving.lemma import Input, Lemma
-from mmaproof.smt.proving.two_terms import holds_every_bit, is_zero_or_normalised, jammed_as_exact
 from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate, equal_results
 from mmaproof.smt.semantics.align import Cut, loses_bits
 from mmaproof.smt.semantics.convert import Rules, convert
@@ -22,6 +27,9 @@ from mmaproof.smt.semantics.datapath import datapath
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.ieee import aligned_sum, read_accumulator
 from mmaproof.smt.semantics.patterns import Unpacked, unpack, zero
+
+JAMMED_SECONDS = 120.0
+"""Seconds in which a lemma about a sum that is jammed is refuted."""
 
 
 class AgainstExact(RunQuestion):
@@ -107,89 +115,101 @@ class AgainstExact(RunQuestion):
             return same
         return algebra.all_of([same, loses_nothing(algebra, exact.steps[0].sums, kept_bits(self.twin))])
 
-    def by_jamming(self) -> Sequence[Lemma]:
-        """Return lemmas that d is the sum of the first product and c, jammed, and that this converts as the exact one.
+    @property
+    def rounds_as_jammed(self) -> bool:
+        """Whether d is asked to be the sum of the first product and c, and the argument of a jammed sum applies."""
+        return False
 
-        There are none for designs that lose bits without a trace, because these do not return that sum. There are none
-        for a given length either, because it may not be a step, and none where the jammed sum has as many bits as the
-        exact one. Other designs jam in their own alignment, or in a sum of c and the sum of the products, or add c in
-        IEEE 754 to the product, which is a number of the output format. If a sum of two nonzero terms is zero, the
-        terms have both signs. The sign that it gets does not depend on how it was added.
+    @property
+    def decides_by_argument(self) -> bool:
+        """Whether d is a sum that jams what it loses, which is rounded as the exact one.
+
+        Designs that lose bits without a trace do not return that sum. A given length may not be a step. A jammed sum
+        may have as many bits as the exact one. Other designs jam in their own alignment, or in a sum of c and the sum
+        of the products, or add c in IEEE 754 to the product, which is a number of the output format.
         """
-        if self.scope.k is not None or not keeps_trace(self.design):
-            return ()
+        if not self.rounds_as_jammed or self.scope.k is not None or not keeps_trace(self.design):
+            return False
+        if not adds_last_in_ieee(self.design):
+            jams = has_single_sum(self.design) or joins_jammed(self.design)
+            return jams and jammed_bits(self.design) < kept_bits(self.twin)
         algebra = TermAlgebra()
-        first = self.first(algebra, self.symbols(algebra))
-        (exact,) = self.returned(self.twin, algebra, first).steps[0].sums
+        result = self.returned(self.twin, algebra, self.first(algebra, self.symbols(algebra)))
+        (exact,) = result.steps[0].sums
+        fits = exact.terms[0].fraction_bits <= self.design.d_format.fraction_bits
+        return fits and jammed_bits(self.design) < exact.fraction_bits
+
+    def argument(self) -> Argument | None:
+        """Return why a sum that is jammed is rounded as the exact one; None where it is not such a sum."""
+        return self._rounded_as_jammed if self.decides_by_argument else None
+
+    def _rounded_as_jammed(self, kernel: Kernel) -> None:
+        algebra, laws = TermAlgebra(kernel.environment), LawsInUse(kernel, seconds=JAMMED_SECONDS)
+        operands = self.symbols(algebra)
+        first = self.first(algebra, operands)
+        d, exact = (self.returned(x, algebra, first) for x in (self.design, self.twin))
+        (step,) = exact.steps
+        (total,) = step.sums
+        terms, not_flushed = self.terms(algebra, operands), self.not_flushed(algebra, operands)
+
+        truncates = self.twin.guarantees(Guarantee.TRUNCATED_TERMS)
+        nothing = loses_nothing(algebra, (total,), kept_bits(self.twin))
+
+        def prove(steps: JammedSteps, expected: Word[FNode]) -> None:
+            held, given = steps.held(), self.assumption(algebra, operands)
+            for claim in held:
+                laws.claim(claim.data, [given.data], {}, "a term is zero or normalised, and is held in the exact sum")
+            steps.prove((step.converted, expected))
+            if truncates:
+                steps.prove_whole(nothing)
+            prove_no_special(laws, algebra, step, terms.data)
+
+        last = len(total.terms) - 1
         if adds_last_in_ieee(self.design):
-            if exact.terms[0].fraction_bits > self.design.d_format.fraction_bits:
-                return ()
             addition = LastAddition(self)
-            jammed = addition.total(algebra, self.returned(self.design, algebra, first), first.c)
-            found = [
-                Asked("the product is a number of the output format", _ProductIsResult(self)),
-                Asked("d is its sum with c as IEEE 754 adds", addition),
-            ]
-        elif has_single_sum(self.design) or joins_jammed(self.design):
-            like, bits = type(self)(self.design, self.scope), jammed_bits(self.design)
-            like.twin = self.twin.change(alignment="jam", fraction_bits=bits)
-            (jammed,) = self.returned(like.twin, algebra, first).steps[0].sums
-            found = [Asked(f"d is the sum jammed at {bits} fraction bits", like)]
+            number, jammed = addition.is_product(algebra, d, exact), addition.total(algebra, d, first.c)
+            laws.claim(number.data, [terms.data], {}, "the product is a number of the output format")
+            steps = JammedSteps(algebra, laws, total, jammed, [(0, 1), (last, 0)], terms.data)
+            _, word = d.steps[0].rounded[-1]
+            steps.prove_same(0, [terms, number], [word])
+            steps.prove_same(1, [terms])
+            expected = addition.converted(algebra, d, first.c)
+            prove(steps, expected)
+            returned = addition.is_returned(algebra, d, first.c)
+            laws.claim(returned.data, [terms.data, number.data], {}, "d is its sum with c as IEEE 754 adds")
         else:
-            return ()
-        if jammed.fraction_bits >= exact.fraction_bits:
-            return ()
-        held = Asked("the terms are zero or normalised, and lose no bit in the exact sum", _HoldsEveryBit(self))
-        return [*found, held, *jammed_as_exact(Rules.of(self.twin.step), exact, jammed)]
+            like = type(self)(self.design, self.scope)
+            like.twin = self.twin.change(alignment="jam", fraction_bits=jammed_bits(self.design))
+            result = self.returned(like.twin, algebra, first)
+            (other,) = result.steps
+            (jammed,) = other.sums
+            prove(JammedSteps(algebra, laws, total, jammed, [(0, 0), (last, last)], terms.data), other.converted)
+            prove_no_special(laws, algebra, other, terms.data)
+            expected = result.d
+            flushed = like.not_flushed(algebra, operands)
+            Leaves(algebra).parts(exact.d, expected).use_of(
+                laws, flushed, [not_flushed, exact.d == expected], "d alike"
+            )
+            returned = AgainstExact.relation(like, algebra, operands, [d, result])
+            why = f"d is the sum jammed at {jammed.fraction_bits} fraction bits"
+            laws.claim(returned.data, [self.assumption(algebra, operands).data, flushed.data], {}, why)
+        found = self.relation(algebra, operands, [d, exact])
+        whole = [nothing] if truncates else []
+        known = [returned, not_flushed, exact.d == expected, *whole]
+        Leaves(algebra).parts(d.d, exact.d, expected, *whole).use_of(
+            laws, found, known, "d is the exact sum, rounded once"
+        )
 
 
-class _About(RunQuestion):
-    """A statement about the terms of another question: what the design and its exact twin do with them."""
+class LastAddition:
+    """What c is added to in IEEE 754, where that is the exact product: a normal number of the output format."""
 
     def __init__(self, about: AgainstExact) -> None:
-        super().__init__(about.design, about.scope)
-        self.about = about
-
-    def runs(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Sequence[tuple[Design, OperandWords[D]]]:
-        """Return those of the question."""
-        return self.about.runs(algebra, operands)
-
-    def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
-        """Return what the question assumes of the terms."""
-        return self.about.terms(algebra, operands)
-
-
-class _HoldsEveryBit(_About):
-    """All terms of the exact twin are zero or normalised, and hold every bit."""
-
-    def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
-        """Return all that the question assumes, such as that the terms are close to each other."""
-        return self.about.assumption(algebra, operands)
-
-    def relation(
-        self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
-    ) -> Truth[T]:
-        """Return whether all terms are so."""
-        (total,) = results[1].steps[0].sums
-        found = []
-        for term in total.terms:
-            found.append(is_zero_or_normalised(algebra, term))
-            found.append(holds_every_bit(algebra, term, total.e_max, total.fraction_bits))
-        return algebra.all_of(found)
-
-
-class _ProductIsResult(_About):
-    """What c is added to is the exact product, as a normal number of the output format."""
-
-    def relation(
-        self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
-    ) -> Truth[T]:
-        """Return whether it is the product."""
-        return self.is_product(algebra, *results)
+        self.about, self.design = about, about.design
 
     def is_product(self, algebra: Algebra[D, T], result: DotProduct[D, T], exact: DotProduct[D, T]) -> Truth[T]:
         """Return whether it has sign, exponent and significand of the product, as the exact twin has it."""
-        x = self.addend(algebra, result)
+        x = self._addend(algebra, result)
         (total,) = exact.steps[0].sums
         product = total.terms[0]
         more = x.fraction_bits - product.fraction_bits
@@ -203,36 +223,27 @@ class _ProductIsResult(_About):
             ]
         )
 
-    def addend(self, algebra: Algebra[D, T], result: DotProduct[D, T]) -> Unpacked[D, T]:
-        """Return the sum of the products."""
+    def _addend(self, algebra: Algebra[D, T], result: DotProduct[D, T]) -> Unpacked[D, T]:
         _, word = result.steps[0].rounded[-1]
         return unpack(algebra, self.design.d_format, word)
 
-
-class LastAddition(_ProductIsResult):
-    """d is the sum of that number and c, jammed and converted, or that is a subnormal."""
-
-    def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
-        """Return also what is known of the product."""
-        results = [self.about.returned(d, algebra, x) for d, x in self.runs(algebra, operands)]
-        known = self.is_product(algebra, *results)
-        return algebra.all_of([super().assumption(algebra, operands), known])
-
     def total(self, algebra: Algebra[D, T], result: DotProduct[D, T], c: Word[D]) -> FusedSum[D, T]:
-        """Return the jammed sum."""
-        accumulator = read_accumulator(algebra, self.design.step, self.formats[2], c)
-        return aligned_sum(algebra, self.design.d_format, accumulator, self.addend(algebra, result))
+        """Return its sum with c, jammed."""
+        accumulator = read_accumulator(algebra, self.design.step, self.about.formats[2], c)
+        return aligned_sum(algebra, self.design.d_format, accumulator, self._addend(algebra, result))
 
-    def relation(
-        self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
-    ) -> Truth[T]:
-        """Return whether d is it."""
-        rules, total = Rules.of(self.about.twin.step), self.total(algebra, results[0], operands.c)
+    def converted(self, algebra: Algebra[D, T], result: DotProduct[D, T], c: Word[D]) -> Word[D]:
+        """Return what that sum converts to."""
+        rules, total = Rules.of(self.about.twin.step), self.total(algebra, result, c)
         negative = rules.sign_of_zero(algebra, [t.negative for t in total.terms])
-        expected, _ = convert(algebra, rules, total.total, total.e_max, total.fraction_bits, negative)
+        return convert(algebra, rules, total.total, total.e_max, total.fraction_bits, negative)[0]
+
+    def is_returned(self, algebra: Algebra[D, T], result: DotProduct[D, T], c: Word[D]) -> Truth[T]:
+        """Return whether d is it, or it is a subnormal that is flushed."""
+        expected = self.converted(algebra, result, c)
         subnormal = unpack(algebra, self.design.d_format, expected).subnormal
         flushed = algebra.truth(self.design.step.subnormals.of_results)
-        return algebra.any_of([algebra.equal(results[0].d, expected), algebra.all_of([flushed, subnormal])])
+        return algebra.any_of([algebra.equal(result.d, expected), algebra.all_of([flushed, subnormal])])
 
 
 class Asked(Lemma):

@@ -31,7 +31,7 @@ from mmaproof.properties.property import (
     kept_bits,
     why_not_aligned,
 )
-from mmaproof.properties.question import Run, RunQuestion, SameResults, Scope
+from mmaproof.properties.question import OtherQuestion, Run, RunQuestion, SameResults, Scope
 from mmaproof.properties.settings import exact_twin
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.proving.lemma import Lemma
@@ -91,18 +91,22 @@ class _SameWith(SameResults):
         """Return both on the same operands."""
         return (self.design, operands), (self.other, operands)
 
-    def lemmas(self) -> Sequence[Lemma]:
-        """Return why d is the same: no term loses a bit with the fewer bits, or both jam a sum of one product and c.
-
-        Infinities and NaNs do not depend on fraction bits.
-        """
+    def other_questions(self) -> Sequence[OtherQuestion]:
+        """Return that both jam a sum of one product and c, and round it once; infinities and NaNs are the same."""
         design = self.design
-        alike = repeats_one_step(self.asked(design), self.k)
-        if self.k == 1 and alike and has_single_sum(design) and design.guarantees(*_JAMS_EXACT_SUM):
-            designs = sorted((design, self.other), key=kept_bits)
-            found = [lemma for d in designs for lemma in RoundedOnce(d, self.scope).by_jamming()]
-            return list({lemma.name: lemma for lemma in found}.values())
-        return lemmas_of_bits(self.asked(design), self.asked(self.other), self.k, self.where)
+        alike = self.k == 1 and repeats_one_step(self.asked(design), self.k)
+        if not alike or not has_single_sum(design) or not design.guarantees(*_JAMS_EXACT_SUM):
+            return ()
+        asked = [RoundedOnce(d, self.scope) for d in (design, self.other)]
+        if not all(x.decides_by_argument for x in asked):
+            return ()
+        return [OtherQuestion(f"{x.design.name} rounds the exact sum once", x, x.design) for x in asked]
+
+    def lemmas(self) -> Sequence[Lemma]:
+        """Return why d is the same: no term loses a bit with the fewer bits."""
+        if self.other_questions():
+            return ()
+        return lemmas_of_bits(self.asked(self.design), self.asked(self.other), self.k, self.where)
 
 
 class GuardBit(SimpleProperty):
@@ -156,9 +160,10 @@ class _TwoTerms(AgainstExact):
         """Return whether both are normal numbers."""
         return algebra.all_of([super().terms(algebra, operands), is_normal(algebra, self.formats[2], operands.c)])
 
-    def lemmas(self) -> Sequence[Lemma]:
-        """Return why a sum that is jammed is rounded as the exact one."""
-        return self.by_jamming()
+    @property
+    def rounds_as_jammed(self) -> bool:
+        """Whether the terms are the first product and c: they are."""
+        return True
 
 
 class _CloseDifference(_TwoTerms):
@@ -167,12 +172,10 @@ class _CloseDifference(_TwoTerms):
         least = jammed_bits(design) + 2 if keeps_trace(design) else 0
         super().__init__(design, scope, fraction_bits=max(close_bits(design), least))
 
-    def lemmas(self) -> Sequence[Lemma]:
-        """Return why the difference is rounded as the exact one, where no sum of close numbers loses a bit.
-
-        Where one does, whether two numbers are close depends on what is kept of them.
-        """
-        return super().lemmas() if jammed_bits(self.design) >= close_bits(self.design) else ()
+    @property
+    def rounds_as_jammed(self) -> bool:
+        """Whether no sum of close numbers loses a bit: else whether they are close depends on what is kept of them."""
+        return jammed_bits(self.design) >= close_bits(self.design)
 
     def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
         """Return also whether the two have opposite signs and lie within a factor of two."""

@@ -36,7 +36,6 @@ from mmaproof.properties.property import (
 from mmaproof.properties.question import Run, RunQuestion, Scope
 from mmaproof.properties.settings import exact_twin
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
-from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.semantics import DotProduct, OperandWords, equal_results
 from mmaproof.smt.semantics.convert import Rules, convert
 from mmaproof.smt.semantics.datapath import datapath
@@ -203,9 +202,10 @@ class RoundedOnce(AgainstExact):
         """Return the same: flushed results are wrong ones here."""
         return self.terms(algebra, operands)
 
-    def lemmas(self) -> Sequence[Lemma]:
-        """Return why the sum of one product and c is rounded as the exact one."""
-        return self.by_jamming() if self.k == 1 else ()
+    @property
+    def rounds_as_jammed(self) -> bool:
+        """Whether all terms are one product and c."""
+        return self.k == 1
 
 
 def adds_exactly(design: Design) -> bool:

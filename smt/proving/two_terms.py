@@ -1,19 +1,4 @@
-"""Lemmas about the sum of two terms: if it is cut to fewer bits and jammed, it converts as the exact sum does.
-
-The exact sum keeps W fraction bits below the larger exponent, which is enough for every bit of both terms. The jammed
-sum keeps n < W. Take any terms that are zero or normalised. Then
-
-1. each term of the exact sum is the term itself (``CutIsExact``). Each term of the jammed sum is the term, or an odd
-   number less than one unit from it. The term with the larger exponent is even, and loses nothing (``JammedCut``);
-2. so the jammed sum is the exact sum jammed to n fraction bits, and if that loses bits, the exact sum is at least half
-   of ``2**e_max`` (``JammedAddition``);
-3. if it loses none, both sums have the same value, which converts to the same result (``WidenedConversion``);
-4. if the exact sum is so large, jamming it does not change the result of its conversion (``JammedConversion``).
-
-One lemma about both shifts of a sum of thousands of bits is out of reach, and so is one that compares a wide shift with
-a narrow one. The lemma about a term compares it with its exact value, which takes as many bits as are kept of it and as
-it has, however wide the exact sum is. A term that is not present is zero. Where the second one is, the sum is the first
-one. Where both are, both sums are zero, and the third lemma is about these, too.
+"""Lemmas about a term that is jammed: it is the term, or an odd number less than one unit from it.
 
 The lemmas that prove that Fasi's sequential accumulator is a T-FDPA under some conditions.
 
@@ -42,7 +27,7 @@ from typing import Any
 from mmaproof.designs.design import Design
 from mmaproof.designs.steps import Guarantee
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
-from mmaproof.smt.proving.cuts import ConversionError, CutIsExact, CutLemma, TermLemma, TermShape, compared, cut_terms
+from mmaproof.smt.proving.cuts import ConversionError, CutLemma, TermLemma, TermShape, compared, cut_terms
 from mmaproof.smt.proving.laws import Law, Operation, of_law
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.semantics.align import Cut, align
@@ -85,47 +70,9 @@ class JammedCut(CutLemma):
         return algebra.all_of(
             [
                 ~lost | algebra.all_of([odd, error < unit, small]),
-                ~is_largest | (~odd & _is_at_least(algebra, kept, bits)),
+                ~is_largest | (~odd & is_at_least(algebra, kept, bits)),
             ]
         )
-
-
-class JammedAddition(Lemma):
-    """The sum of a term and a jammed one is their exact sum, jammed. If that loses bits, the exact sum is large.
-
-    The first term has the exponent e_max. All that is assumed of both is what ``JammedCut`` says.
-    """
-
-    def __init__(self, exact: FusedSum[Any, Any], jammed: FusedSum[Any, Any]) -> None:
-        self.exact_bits, self.bits = exact.fraction_bits, jammed.fraction_bits
-        self.name = (
-            f"a term and one jammed from {self.exact_bits} to {self.bits} fraction bits add up to the jammed sum"
-        )
-        width, kept = (max(x.width for x in total.aligned) for total in (exact, jammed))
-        # the first term loses nothing, so that it is a multiple of the jammed sum's unit
-        self.inputs = (Input("x", kept, signed=True), Input("y", width, signed=True), Input("kept", kept, signed=True))
-
-    def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
-        """Return whether the terms, and what is kept of the second one, are as ``JammedCut`` says."""
-        x, y, kept = words["x"], words["y"], words["kept"]
-        places = self.exact_bits - self.bits
-        error = ((kept << places) - y).magnitude()
-        near = error < algebra.unsigned(1 << places, places + 1)
-        half = algebra.unsigned(1 << (self.exact_bits - 1), self.exact_bits)
-        return algebra.all_of(
-            [
-                ~x.bit(0),
-                _is_at_least(algebra, x, self.bits),
-                error.is_value(0) | algebra.all_of([kept.bit(0), near, y.magnitude() <= half]),
-            ]
-        )
-
-    def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
-        """Return whether the sums are so."""
-        x, y, places = words["x"], words["y"], self.exact_bits - self.bits
-        exact = (x << places) + y
-        expected, lost = _jam(algebra, exact, places)
-        return (x + words["kept"] == expected) & (~lost | _is_large(algebra, exact, self.exact_bits))
 
 
 class WidenedConversion(Lemma):
@@ -150,31 +97,6 @@ class WidenedConversion(Lemma):
         return given == widened
 
 
-class JammedConversion(Lemma):
-    """A large sum converts as it does when jammed."""
-
-    def __init__(self, rules: Rules, exact: FusedSum[Any, Any], bits: int) -> None:
-        self.name = f"a large sum of {exact.fraction_bits} fraction bits converts as it does jammed to {bits}"
-        self.rules, self.exact_bits, self.bits = rules, exact.fraction_bits, bits
-        self.inputs = (
-            Input("total", exact.total.width, signed=True),
-            Input("e_max", exact.e_max.width, signed=True),
-        )
-
-    def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
-        """Return whether the sum is large."""
-        return _is_large(algebra, words["total"], self.exact_bits)
-
-    def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
-        """Return whether both convert to the same."""
-        total, e_max = words["total"], words["e_max"]
-        jammed, _ = _jam(algebra, total, self.exact_bits - self.bits)
-        no = algebra.truth(False)
-        given, _ = convert(algebra, self.rules, total, e_max, self.exact_bits, no)
-        shorter, _ = convert(algebra, self.rules, jammed, e_max, self.bits, no)
-        return given == shorter
-
-
 class JammedError(ConversionError):
     """What lies less than one unit from a sum of two terms, one of them jammed, is moved as little as the sum is.
 
@@ -194,7 +116,7 @@ class JammedError(ConversionError):
         total, kept = words["total"], words["kept"]
         largest = total - kept
         half = algebra.unsigned(1 << (self.fraction_bits - 1), self.fraction_bits)
-        terms = [~largest.bit(0), _is_at_least(algebra, largest, self.fraction_bits), kept.bit(0)]
+        terms = [~largest.bit(0), is_at_least(algebra, largest, self.fraction_bits), kept.bit(0)]
         return algebra.all_of([super().assumption(algebra, words), *terms, kept.magnitude() <= half])
 
 
@@ -209,21 +131,7 @@ def jammed_errors(rules: Rules, name: str, total: FusedSum[Any, Any]) -> Sequenc
     return [*cuts, ConversionError(rules, total, up_to_largest=True), JammedError(rules, total)]
 
 
-def _jam(algebra: Algebra[D, T], x: Word[D], places: int) -> tuple[Word[D], Truth[T]]:
-    """Return ``x / 2**places`` with its magnitude jammed, and whether bits were lost."""
-    magnitude = x.magnitude()
-    lost = ~magnitude.extract(places - 1, 0).is_value(0)
-    moved = magnitude.shift_right_jam(algebra.unsigned(places, places.bit_length()))
-    moved = moved.narrow(magnitude.width - places)
-    return moved.negated_where(x < 0), lost
-
-
-def _is_large(algebra: Algebra[D, T], total: Word[D], fraction_bits: int) -> Truth[T]:
-    """Return whether the magnitude of a sum is at least half of ``2**e_max``."""
-    return _is_at_least(algebra, total, fraction_bits - 1)
-
-
-def _is_at_least(algebra: Algebra[D, T], x: Word[D], place: int) -> Truth[T]:
+def is_at_least(algebra: Algebra[D, T], x: Word[D], place: int) -> Truth[T]:
     """Return whether the magnitude of ``x`` is at least ``2**place``."""
     return x.magnitude() >= algebra.unsigned(1 << place, place + 1)
 
@@ -232,31 +140,6 @@ def is_zero_or_normalised(algebra: Algebra[D, T], term: Term[D, T]) -> Truth[T]:
     """Return whether the significand of a term is zero or at least one."""
     one = algebra.unsigned(1 << term.fraction_bits, term.fraction_bits + 1)
     return term.significand.is_value(0) | (term.significand >= one)
-
-
-def holds_every_bit(algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D], fraction_bits: int) -> Truth[T]:
-    """Return whether a term is zero, or so close to e_max that all of its bits, set or not, lie above the cut."""
-    distance = e_max - term.exponent
-    return term.significand.is_value(0) | (distance <= fraction_bits - term.fraction_bits)
-
-
-def jammed_as_exact(rules: Rules, exact: FusedSum[Any, Any], jammed: FusedSum[Any, Any]) -> Sequence[Lemma]:
-    """Return lemmas that together imply that both sums of a first product and c convert to the same result.
-
-    The two terms are the first and the last of both sums. The others are zero and not present. The caller must show
-    that the two terms are zero or normalised and keep every bit in the exact sum.
-    """
-    lemmas: list[Lemma] = []
-    for kind, i in (("products", 0), ("c", -1)):
-        (whole, shape), bits = (TermShape.of(x.terms[i], x.e_max) for x in (exact, jammed)), exact.fraction_bits
-        lemmas.append(CutIsExact(kind, whole, Cut(bits), bits - whole.fraction_bits))
-        lemmas.append(JammedCut(kind, shape, jammed.fraction_bits))
-    return (
-        *lemmas,
-        JammedAddition(exact, jammed),
-        WidenedConversion(rules, exact.fraction_bits, jammed),
-        JammedConversion(rules, exact, jammed.fraction_bits),
-    )
 
 
 _T_FDPA = (

@@ -11,7 +11,7 @@ from mmaproof.smt.proving import monotone, monotone_in_a, two_terms
 from mmaproof.smt.proving.cuts import KeptAtTop, KeptInOrder, TermShape
 from mmaproof.smt.proving.monotone_in_a import KeptAgain
 from mmaproof.smt.proving.rising_terms import ChangedC, last_sum
-from mmaproof.smt.proving.two_terms import AddsAligned, JammedAddition, StartIsUnique, StartsAligned
+from mmaproof.smt.proving.two_terms import AddsAligned, StartIsUnique, StartsAligned
 from mmaproof.smt.semantics.align import Cut
 from mmaproof.smt.semantics.sequential_step import Accumulator
 from mmaproof.smt.semantics.terms import Term
@@ -139,18 +139,6 @@ def test_a_c_that_is_kept_again_is_near_or_gone(monkeypatch):
         given = words(lemma, significand=5, exponent=1, e_max=E_MAX, present=present)
         near = not any(gone) and abs(2 * high - low) <= 1
         assert lemma.claim(INTEGERS, given).data == bool(not present or near or (gone[1] and abs(low) <= 2))
-
-
-def test_a_jammed_sum_is_the_exact_one_jammed_and_loses_bits_of_large_ones_alone():
-    exact_sum, jammed_sum = (SimpleNamespace(fraction_bits=n, aligned=[INTEGERS.signed(0, 8)]) for n in (5, 2))
-    lemma = JammedAddition(exact_sum, jammed_sum)
-    for exact, jammed, x in itertools.product(range(-40, 41), range(-6, 7), (0, 2)):
-        given = {"x": INTEGERS.signed(x, 8), "y": INTEGERS.signed(exact - 8 * x, 8)}
-        given["kept"] = INTEGERS.signed(jammed - x, 8)
-        size, lost = abs(exact) >> 3, abs(exact) % 8 != 0
-        expected = (size | lost) * (-1 if exact < 0 else 1)
-        right = jammed == expected and (not lost or abs(exact) >= 1 << 4)
-        assert lemma.claim(INTEGERS, given).data == right, (exact, jammed)
 
 
 @pytest.mark.parametrize(

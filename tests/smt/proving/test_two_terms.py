@@ -1,4 +1,4 @@
-"""Lemmas about the sum of two terms: proved with the bits that they need, refuted with fewer, at full width."""
+"""Lemmas about a jammed term and sum: proved with the bits that they need, refuted with fewer, at full width."""
 
 import pytest
 from support.deciding import decide
@@ -6,27 +6,17 @@ from support.deciding import decide
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.formats import FORMATS
-from mmaproof.properties.library import find_property
-from mmaproof.properties.question import Scope
 from mmaproof.properties.step_loss import lemmas_of_operation
-from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.proving import two_terms
-from mmaproof.smt.proving.cuts import CutIsExact, TermShape
-from mmaproof.smt.proving.two_terms import JammedAddition, JammedConversion, JammedCut, WidenedConversion
+from mmaproof.smt.proving.cuts import TermShape
+from mmaproof.smt.proving.rising_terms import last_sum
+from mmaproof.smt.proving.two_terms import JammedCut, WidenedConversion
 from mmaproof.smt.semantics.align import Cut
+from mmaproof.smt.semantics.convert import Rules
 from mmaproof.smt.solving.verdict import Status
 
-FMA, TREE = "cdna1/v_mfma_f32_32x32x2f32", "paper/tree.m1n1k4.f32.f16.f16.f32"
 NARROW = "hopper/mma.m16n8k32.f16.e4m3.e4m3.f16"
 NUMBER, PRODUCT = TermShape(11, (1 << 11) - 1, 10, 7, 7), TermShape(8, 15 * 15, 6, 7, 7)
-
-
-def lemmas_of(name):
-    return find_property("sticky-bit").question(find_design(name), Scope()).lemmas()
-
-
-def of_kind(name, kind):
-    return next(lemma for lemma in lemmas_of(name) if isinstance(lemma, kind))
 
 
 @pytest.mark.parametrize(
@@ -53,77 +43,10 @@ def test_a_jammed_cut_is_of_normalised_terms(monkeypatch):
     assert decide(JammedCut("terms", NUMBER, 24)) is Status.REFUTED
 
 
-def test_a_jammed_term_adds_up_to_the_jammed_sum():
-    assert decide(of_kind(NARROW, JammedAddition)) is Status.PROVED
-
-
-@pytest.mark.parametrize("what", ["x even", "x large", "kept odd", "kept near", "y small"])
-def test_a_jammed_sum_needs_all_that_is_assumed_of_its_terms(monkeypatch, what):
-    lemma = of_kind(NARROW, JammedAddition)
-    places, half = lemma.exact_bits - lemma.bits, 1 << (lemma.exact_bits - 1)
-    meant = {
-        "x even": lambda x, y, kept: ~x.bit(0),
-        "x large": lambda x, y, kept: x.magnitude() >= x.algebra.unsigned(1 << lemma.bits, x.width),
-        "kept odd": lambda x, y, kept: kept.bit(0) | ((kept << places) == y),
-        "kept near": lambda x, y, kept: (
-            ((kept << places) - y).magnitude() < x.algebra.unsigned(1 << places, places + 1)
-        ),
-        "y small": lambda x, y, kept: ((kept << places) == y) | (y.magnitude() <= x.algebra.unsigned(half, y.width)),
-    }
-    words = ("x", "y", "kept")
-
-    def assuming(names):
-        return lambda algebra, given: algebra.all_of([meant[name](*(given[w] for w in words)) for name in names])
-
-    monkeypatch.setattr(lemma, "assumption", assuming(meant))
-    assert decide(lemma) is Status.PROVED
-    weaker = of_kind(NARROW, JammedAddition)
-    monkeypatch.setattr(weaker, "assumption", assuming(set(meant) - {what}))
-    assert decide(weaker) is Status.REFUTED
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize(("bits", "status"), [(24, Status.PROVED), (13, Status.PROVED), (12, Status.REFUTED)])
-def test_a_jammed_sum_converts_as_the_exact_one_with_enough_bits_only(bits, status):
-    # the sum is at least half of 2^e_max: the last bit of the precision of fp16 is 2^-11 of that, half of it 2^-12
-    lemma = of_kind(NARROW, JammedConversion)
-    assert lemma.bits == 13
-    lemma.bits = bits
-    assert decide(lemma) is status
-
-
-def test_the_two_terms_are_a_product_and_c():
-    product, c = (x.shape for x in lemmas_of(NARROW) if isinstance(x, CutIsExact))
-    assert (product.largest, c.largest) == ((1 << 8) - 1, (1 << 11) - 1)
-
-
 def test_appended_zeros_convert_to_the_same():
-    assert decide(of_kind(NARROW, WidenedConversion)) is Status.PROVED
-
-
-def test_lemmas_of_one_proof_have_different_names():
-    for name, count in ((FMA, 9), (TREE, 10)):
-        found = lemmas_of(name)
-        assert len({lemma.name for lemma in found}) == len(found) == count
-
-
-@pytest.mark.parametrize("name", ["volta/f32.f16.f16.f32", "cdna3/v_mfma_f32_32x32x8_f16"])
-def test_designs_that_lose_bits_without_a_trace_have_none(name):
-    assert list(lemmas_of(name)) == []
-
-
-def test_terms_of_the_exact_sum_lose_nothing():
-    held = [x for x in lemmas_of(NARROW) if isinstance(x, CutIsExact)]
-    assert [decide(x) for x in held] == [Status.PROVED] * 2
-
-
-def test_a_jammed_sum_of_a_small_term_is_assumed_of_some_words():
-    lemma, algebra = of_kind(NARROW, JammedAddition), IntegerAlgebra()
-    widths = {x.name: x.width for x in lemma.inputs}
-    given = {"x": 1 << lemma.bits, "y": 1, "kept": 1}  # a large term, and one that leaves the jammed bit alone
-    words = {name: algebra.signed(value, widths[name]) for name, value in given.items()}
-    assert lemma.assumption(algebra, words).data
-    assert lemma.claim(algebra, words).data
+    design = find_design(NARROW)
+    lemma = WidenedConversion(Rules.of(design.step), 30, last_sum(design))
+    assert decide(lemma) is Status.PROVED
 
 
 def rounded_sum(rounding=Rounding.RNE):
