@@ -236,9 +236,23 @@ def bound_files(
     return with_manifest(OF_BOUNDS, about, files)
 
 
+MOST_BYTES, MOST_BYTES_OF_ALL = 1 << 25, 1 << 28
+"""Of a proof and of a bundle: what the checker reads. Of a file of another kind it reads a quarter of that."""
+
+
 def with_manifest(form: str, about: Mapping[str, Any], files: Mapping[str, str]) -> dict[str, bytes]:
-    """Return files as bytes, with the manifest that has their hashes."""
+    """Return files as bytes, with the manifest that has their hashes.
+
+    Raises NotRefutedError if the checker would not read them, because they are too large.
+    """
     data = {name: text.encode("ascii") for name, text in files.items()}
+    for name, content in data.items():
+        most = MOST_BYTES if name.endswith((".cnf", ".lrat")) else MOST_BYTES >> 2
+        if len(content) > most:
+            raise NotRefutedError(f"{name} has {len(content) >> 20} MiB, and the checker reads {most >> 20}")
+    size = sum(map(len, data.values()))
+    if size > MOST_BYTES_OF_ALL:
+        raise NotRefutedError(f"it has {size >> 20} MiB, and the checker reads {MOST_BYTES_OF_ALL >> 20}")
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in data.items()}
     return data | {"manifest.json": _text_of({"form": form, **about, "files": hashes}).encode("ascii")}
 

@@ -13,6 +13,9 @@ import z3
 from support.bundles import CHECKER, checked, load_checker
 from support.waiting import LONG
 
+from mmaproof.smt.bundles import writing
+from mmaproof.smt.solving.refuting import NotRefutedError
+
 UNCONDITIONAL = ("reversed", "in turn", "negated")
 """The bundles of claims that have no precondition."""
 
@@ -310,3 +313,17 @@ def test_values_are_asked_only_of_what_a_script_has(made, tmp_path):
         status, said = checked(change(made[0], again, {name: lambda text: f"{text}(get-value (nobody))\n"}))
         assert status == 2, said
         assert "nobody" in said
+
+
+def test_what_the_checker_would_not_read_is_not_written(monkeypatch):
+    checker = load_checker()
+    assert (checker.MOST_BYTES, checker.LIMITS["bytes"]) == (writing.MOST_BYTES, writing.MOST_BYTES_OF_ALL)
+    monkeypatch.setattr(writing, "MOST_BYTES", 1 << 22)
+    monkeypatch.setattr(writing, "MOST_BYTES_OF_ALL", 3 << 22)
+    proof, script = "x" * (1 << 22), "x" * (1 << 20)
+    assert writing.with_manifest("form", {}, {"lemmas/0001.lrat": proof, "claim.smt2": script})
+    for name, text in (("lemmas/0001.lrat", proof), ("claim.smt2", script)):
+        with pytest.raises(NotRefutedError, match=rf"{name} has \d MiB, and the checker reads {len(text) >> 20}"):
+            writing.with_manifest("form", {}, {name: f"{text}x"})
+    with pytest.raises(NotRefutedError, match="it has 16 MiB, and the checker reads 12"):
+        writing.with_manifest("form", {}, {f"lemmas/{x}.cnf": proof for x in range(4)})
