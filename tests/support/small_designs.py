@@ -104,7 +104,8 @@ WHERE = ("finite", "c=0", "positive")
 
 def use_small_formats(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let conversions go to small formats, of which any patterns are drawn: other distributions need wider ones."""
-    load_catalogue()  # what an evaluation may ask for; its rows cannot be read while the conversions are others
+    # an evaluation may ask for a design, and none can be read while the conversions are others
+    list(load_catalogue().designs.values())
     for name, conversion in (CONVERSIONS | REGISTERS).items():
         monkeypatch.setitem(RHO, name, conversion)
     for name in DISTRIBUTIONS:

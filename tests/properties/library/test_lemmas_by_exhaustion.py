@@ -1,6 +1,7 @@
 """Where lemmas prove a property of a small step, no operands violate it."""
 
 from collections import Counter
+from contextlib import suppress
 
 import pytest
 from support.in_this_process import InThisProcess
@@ -11,8 +12,9 @@ from mmaproof.designs.errors import DesignError
 from mmaproof.designs.readings import Alignment, FarC, Grouping, Join, SmallC, Summation
 from mmaproof.properties.library import find_property
 from mmaproof.properties.question import Scope
-from mmaproof.smt.proving.lemma import decide
-from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.proving.kernel import Kernel, NotComposedError
+from mmaproof.smt.proving.lemma import Lemmas, decide
+from mmaproof.smt.solving.limits import Limits, worked
 from mmaproof.smt.solving.verdict import Status
 
 LIMITS = Limits(20, 4 << 30)
@@ -67,18 +69,22 @@ JAMMED = {
 )
 def test_a_jammed_sum_is_rounded_as_the_exact_one_for_all_operands(monkeypatch, name, kind, seeds):
     use_small_formats(monkeypatch)
-    asked, solving, found = find_property(name), InThisProcess(), Counter[bool]()
+    asked, found = find_property(name), Counter[bool]()
     for seed in range(seeds):
         design = random_step(seed, **JAMMED[kind])
         try:
             question = asked.question(design, Scope())
         except DesignError:  # it has no exact twin
             continue
-        lemmas = question.lemmas()
-        if not lemmas:
+        argument, whole = question.argument(), question.formula
+        if argument is None:
             continue
         meant, violating = question.examine(all_operands(question))
-        proved = all(decide(x, solving.ask, LIMITS).status is Status.PROVED for x in lemmas)
+        refute = Lemmas(InThisProcess().ask, LIMITS, worked(), whole.environment).refute
+        kernel = Kernel(whole.environment, whole.violation, refute)
+        with suppress(NotComposedError):
+            argument(kernel)
+        proved = kernel.complete
         assert not (proved and violating.any()), (seed, design.settings)
         if meant.any():
             found[proved] += 1
