@@ -29,7 +29,7 @@ from pysmt import operators as op
 from pysmt.fnode import FNode
 
 from mmaproof.designs.formats import Format
-from mmaproof.smt.proving.columns import Columns
+from mmaproof.smt.proving.columns import Columns, signed
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
 from mmaproof.smt.proving.walk import bottom_up, rebuilt, substituted
 from mmaproof.smt.solving.limits import worked
@@ -462,8 +462,8 @@ class _Form:
 class ExponentWords:
     """Finds and proves what words are of a ``distance``, a variable, and of the exponent of the addend.
 
-    Both are signed words of one width, and ``meanings`` is what they stand for. ``known`` are the assumptions of each
-    lemma.
+    Both are signed words of one width; the kernel has the definition of ``distance``. ``known`` are the assumptions of
+    each lemma.
     """
 
     def __init__(
@@ -478,8 +478,8 @@ class ExponentWords:
         self._m: Any = kernel.environment.formula_manager
         self._columns = Columns(rows)
         meaning = kernel.definitions[distance]
-        self._d = _signed(self._columns.values(meaning), width_of(meaning))
-        self._e = _signed(self._columns.values(addend), width_of(addend))
+        self._d = signed(self._columns.values(meaning), width_of(meaning))
+        self._e = signed(self._columns.values(addend), width_of(addend))
 
     def places(self, claim: FNode, operands: frozenset[FNode]) -> dict[FNode, FNode]:
         """Return what replaces words of a claim that depend on these operands and, with them, on the distance.
@@ -577,11 +577,6 @@ def _alike(values: np.ndarray) -> int:
     """Return how many of the first values are one."""
     different = np.flatnonzero(values != values[0])
     return int(different[0]) if len(different) else len(values)
-
-
-def _signed(values: np.ndarray, width: int) -> np.ndarray:
-    plain = values.astype(np.int64)
-    return np.where(plain >> (width - 1) & 1, plain - (1 << width), plain)
 
 
 def rows_of_all_distances(a: Operand, b: Operand, c: Operand) -> list[Mapping[str, int]]:
