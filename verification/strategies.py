@@ -39,7 +39,6 @@ from mmaproof.smt.solving.verdict import (
     JOINED,
     Cause,
     Model,
-    Outcome,
     Reply,
     Status,
     Verdict,
@@ -148,11 +147,10 @@ class Case:
         if LEAST_SECONDS < alone < limits.seconds:
             first = replace(limits, seconds=alone)
             reply = asked.ask(formula, symbols, limits=first, rivals=[x.rival for x in lineage if x.rival is not None])
-            now = worked()
-            # the work that is counted may lag behind the clock that ended the solver
-            if reply.outcome is not Outcome.UNKNOWN or max(now - started, reply.seconds) < alone:
+            # A reason that names these limits says that they ended the solver. What is counted here may lag behind them.
+            if str(first) not in (reply.reason or ""):
                 return reply
-            limits = limits.after(now - started, "lemmas")
+            limits = limits.after(worked() - started, "lemmas")
         for x in lineage:
             if x.alone(worked()) <= LEAST_SECONDS:
                 x.begin()

@@ -20,7 +20,7 @@ from mmaproof.properties.property import Joined, LemmaVerdict, QuestionVerdict
 from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits, worked
 from mmaproof.smt.solving.portfolio import COMMANDS, Overtaken
 from mmaproof.smt.solving.solving import Solving
-from mmaproof.smt.solving.verdict import Outcome, Status, Verdict
+from mmaproof.smt.solving.verdict import Cause, Outcome, Reply, SolverIdentity, Status, Verdict
 from mmaproof.verification import netlists, strategies
 from mmaproof.verification.distributions import draw
 from mmaproof.verification.search import Budget, Means
@@ -263,4 +263,24 @@ def test_a_quick_part_is_asked_alone(seconds, k, begins):
     with contextlib.suppress(Overtaken):
         assert case.ask(FALSE(), (), limits=LIMITS).outcome is Outcome.UNSAT
     assert (case.rival is not None) == begins
+    case.end()
+
+
+@pytest.mark.parametrize(
+    ("detail", "times"), [("no answer within {}", 2), ("CPU time beyond {}", 2), ("of its own", 1)]
+)
+def test_a_part_that_its_slice_ended_is_asked_again_even_if_less_work_was_counted(detail, times):
+    question = between(VOLTA, f"{VOLTA}@fraction_bits=22")
+    asked = []
+
+    class Ended(Solving):
+        def ask(self, formula, symbols, /, *, limits, rivals=(), begun=None):
+            asked.append(limits.seconds)
+            reason = Cause.TIMEOUT.reason(detail.format(limits))
+            return Reply(Outcome.UNKNOWN, SolverIdentity("nobody", "0"), 0.0, reason=reason)
+
+    case = Case(question, question.designs[0], Means(Ended(), LIMITS, None), worked(), LIMITS)
+    case.ask(FALSE(), (), limits=LIMITS)
+    assert len(asked) == times
+    assert asked[0] < LIMITS.seconds
     case.end()
