@@ -147,7 +147,7 @@ class Case:
         if LEAST_SECONDS < alone < limits.seconds:
             first = replace(limits, seconds=alone)
             reply = asked.ask(formula, symbols, limits=first, rivals=[x.rival for x in lineage if x.rival is not None])
-            # A reason that names these limits says that they ended the solver. What is counted here may lag behind them.
+            # A reason that names these limits says that they ended the solver. Work that is counted may lag behind.
             if str(first) not in (reply.reason or ""):
                 return reply
             limits = limits.after(worked() - started, "lemmas")
@@ -556,6 +556,7 @@ def _witness_of(case: Case, reply: Reply) -> QuestionVerdict | None:
 
 SHARE_OF_ADDERS = 0.5
 """The share of the time limit that lemmas about adders may take."""
+_OF_ADDERS = "the sum of its adders"
 
 
 def adders(case: Case) -> QuestionVerdict | None:
@@ -568,12 +569,13 @@ def adders(case: Case) -> QuestionVerdict | None:
     began, whole = worked(), case.question.formula
     theorem: Theorem | None = None
     with suppress(NotComposedError):
-        theorem = whole.in_one_piece(lambda stated, _: by_sums(stated, case.limits.seconds * SHARE_OF_ADDERS))
+        share = case.limits.seconds * SHARE_OF_ADDERS
+        theorem = whole.with_constants(lambda stated, _: by_sums(stated, share), _OF_ADDERS)
     seconds = worked() - began
     case.limits = case.limits.after(seconds, "lemmas about adders")
     if theorem is None:
         return None
-    lemma = LemmaVerdict(Status.PROVED, seconds, solver=adder_lemmas(), name="the sum of its adders")
+    lemma = LemmaVerdict(Status.PROVED, seconds, solver=adder_lemmas(), name=_OF_ADDERS)
     return case.implied([lemma], case.limits, theorem)
 
 

@@ -10,14 +10,21 @@ A bit of the result is the parity of what its column adds up: products, and the 
 samples tell what a literal is. Two or three literals with a parity are an adder if the next column reads their carry,
 itself or within a parity. A carry that has no gate is added to the circuit. So what synthesis left of an adder need not
 be one gate for its sum and one for its carry, and mutually exclusive bits may be joined by any gate.
+
+Where a result is wider than its sum, literals are alike for all operands that differ for other products and carries. So
+there is a second way to look for adders. Carries that a few gates compute are any bits on samples from the next column
+on, as if nothing computed them, and two carries that the next column adds up are not taken for one.
 """
 
 from __future__ import annotations
 
+import math
 import random
+from bisect import insort
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
+from heapq import heapify, heappop, heappush
 from itertools import combinations, product
 from typing import Final
 
@@ -26,7 +33,7 @@ from pysmt.fnode import FNode
 from mmaproof.smt.proving.carries import CarryProofs
 from mmaproof.smt.proving.kernel import Stated, conjuncts
 from mmaproof.smt.solving.cnf import FALSE, TRUE
-from mmaproof.smt.solving.limits import Limits, worked
+from mmaproof.smt.solving.limits import Limits, Until, worked
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.refuting import NotRefutedError
 from mmaproof.smt.solving.solving import Ask
@@ -53,7 +60,7 @@ class FoundAdder:
 
     def after(self, lower: FoundAdder) -> bool:
         """Return whether the carry of another adder is added here."""
-        return abs(lower.carry) != TRUE and lower.carry in self.inputs
+        return abs(lower.carry) != TRUE and lower.carry in self.inputs and len(self.inputs) > 1
 
 
 @dataclass(frozen=True)
@@ -67,10 +74,14 @@ class _Candidate:
     """inputs that are carries of the column below"""
     near: int
     """2: gates compute the carry from the inputs alone; 1: a gate tells that two of them generate it"""
+    plain: bool
+    """whether the carry is not the sum of two, which the next column adds up"""
+    turned: tuple[int, ...]
+    """carries of the column below that a one is added to: they are inverted, and carried as they are"""
 
     @property
     def rank(self) -> tuple[int, ...]:
-        return self.read, self.carried, len(self.adder.inputs), self.near
+        return self.read, self.plain, -len(self.turned), self.carried, len(self.adder.inputs), self.near
 
 
 class AdderTrees:
@@ -84,13 +95,26 @@ class AdderTrees:
         values: dict[int, int],
         gate: Callable[..., int],
         keep_to_time: Callable[[], None],
+        wide: bool,
     ) -> None:
+        self._wide = wide
+        """whether carries are set free, and not joined where the circuit adds them up"""
         self._bits, self._parities, self._made, self._values, self._gate = bits, parities, made, values, gate
         self._every = values[TRUE]
         self._alike: dict[int, list[int]] = {}
         for v in sorted(values):
             self._alike.setdefault(self._key(values[v]), []).append(v)
-        self._read: list[dict[int, int]] = [self._within(abs(x)) for x in bits]
+        self._readers: dict[int, list[int]] = {}
+        for v, (_, *inputs) in made.items():
+            for y in inputs:
+                self._readers.setdefault(abs(int(y)), []).append(v)
+        self._halves = {
+            frozenset(abs(int(x)) for x in inputs)
+            for kind, *inputs in made.values()
+            if kind == "and" and len(inputs) == 2 and max(map(int, inputs)) > 0
+        }
+        """pairs of which both may be ones, as the circuit has it"""
+        self._free = set[int]()
         self._carries: dict[int, int] = {}
         self.adders: dict[int, FoundAdder] = {}
         self.roots: list[FoundAdder | None] = []
@@ -100,6 +124,31 @@ class AdderTrees:
 
     # --- values -----------------------------------------------------------------------------------------------
 
+    def _set_free(self, carries: Iterable[int]) -> None:
+        """Let variables have any values on samples, and gates those that follow from these."""
+        changed = set[int]()
+        for v in set(carries) - self._free:
+            self._free.add(v)
+            self._put(v, random.Random(v).getrandbits(self._every.bit_length()))
+            changed.update(self._readers.get(v, ()))
+        pending = list(changed)
+        heapify(pending)
+        while pending:
+            v = heappop(pending)  # the inputs of a gate have smaller numbers
+            changed.discard(v)
+            value = value_of(self._made[v], self._values, self._every)
+            if v not in self._free and value != self._values[v]:
+                self._put(v, value)
+                for reader in self._readers.get(v, ()):
+                    if reader not in changed:
+                        changed.add(reader)
+                        heappush(pending, reader)
+
+    def _put(self, v: int, value: int) -> None:
+        self._alike[self._key(self._values[v])].remove(v)
+        self._values[v] = value
+        insort(self._alike.setdefault(self._key(value), []), v)
+
     def _key(self, value: int) -> int:
         return min(value, value ^ self._every)
 
@@ -108,17 +157,18 @@ class AdderTrees:
 
     def _literal(self, value: int) -> int:
         """Return the first literal that has these values, 0 if there is none."""
-        v = self._alike.get(self._key(value), (0,))[0]
+        v = (self._alike.get(self._key(value)) or (0,))[0]
         return v if v and self._values[v] == value else -v
 
     def _within(self, v: int) -> dict[int, int]:
-        """Return what a parity is of, at any depth, by values."""
-        found, pending = dict[int, int](), [v]
+        """Return what a parity is of, at any depth, by values: of variables that are alike the one computed first."""
+        found, pending, seen = dict[int, int](), [v], set[int]()
         while pending:
             x = pending.pop()
-            key = self._key(self._values[x])
-            if key not in found:
-                found[key] = x
+            if x not in seen:
+                seen.add(x)
+                key = self._key(self._values[x])
+                found[key] = min(x, found.get(key, x))
                 pending += (y for cut in self._parities.get(x, ()) for y in cut)
         return found
 
@@ -126,26 +176,35 @@ class AdderTrees:
 
     def _add_up(self, i: int, root: int) -> None:
         """Find the adders of a column, and what they carry into the next one."""
-        below, self._carries = self._carries, {}
-        pending = [root]
+        below, self._carries = {self._key(self._value(c)): c for c in self._carries.values()}, {}
+        following = self._within(abs(self._bits[i + 1])) if i + 1 < len(self._bits) else {}
+        pending, near = [root], list[int]()
         while pending:
             x = pending.pop()
             carried = below.get(self._key(self._value(x)), 0)
-            if carried and abs(x) != abs(carried) and x == root:
-                self.adders[abs(x)] = FoundAdder(x if self._value(x) == self._value(carried) else -x, FALSE, (carried,))
+            if carried and x == root and self._value(x) != self._value(carried):  # a one is added, and the carry stays
+                self.adders[abs(x)] = FoundAdder(x, carried, (carried, TRUE))
+                self._carries[self._key(self._value(carried))] = carried
+            elif carried and x == root and abs(x) != abs(carried):
+                self.adders[abs(x)] = FoundAdder(x, FALSE, (carried,))
             if carried or abs(x) == TRUE or abs(x) in self.adders:
                 continue
-            best = self._best(i, x, below)
+            best = self._best(x, below, following)
             if best is not None:
-                self.adders[abs(x)] = adder = replace(best.adder, carry=self._carry(i, best))
+                self.adders[abs(x)] = adder = replace(best.adder, carry=self._carry(best, following))
                 if abs(adder.carry) != TRUE:
                     self._carries[self._key(best.value)] = adder.carry
+                self._carries |= {self._key(self._value(c)): c for c in best.turned}
+                if best.near > 1 and x != root and abs(adder.carry) in self._made:
+                    near.append(abs(adder.carry))
                 pending += adder.inputs
         self.roots.append(self.adders.get(abs(root)))
+        if self._wide:
+            self._set_free(near)
 
-    def _carry(self, i: int, of: _Candidate) -> int:
+    def _carry(self, of: _Candidate, following: Mapping[int, int]) -> int:
         """Return the literal of a carry: what the next column reads, else any, else a gate that is added."""
-        v = self._read[i + 1].get(self._key(of.value), 0) if i + 1 < len(self._bits) else 0
+        v = following.get(self._key(of.value), 0)
         carry = (v if self._values[v] == of.value else -v) if v else self._literal(of.value)
         if carry:
             return carry
@@ -160,9 +219,8 @@ class AdderTrees:
             self._alike.setdefault(self._key(value), []).append(abs(x))
         return x
 
-    def _best(self, i: int, x: int, below: Mapping[int, int]) -> _Candidate | None:
+    def _best(self, x: int, below: Mapping[int, int], following: Mapping[int, int]) -> _Candidate | None:
         """Return the adder whose sum a literal is. It is None for a literal that no adder gives."""
-        following = self._read[i + 1] if i + 1 < len(self._bits) else {}
         found = [y for cut in self._cuts(x, below) for y in self._candidates(x, cut, below, following)]
         if following and not any(y.read > 1 for y in found):
             found = [replace(y, read=1) if not y.read and self._is_within(y.value, following) else y for y in found]
@@ -198,7 +256,7 @@ class AdderTrees:
         """Yield the adders of some variables with this sum. Carries of the column below are added as they are."""
         total = self._value(x)
         known = [below.get(self._key(self._values[v]), 0) for v in cut]
-        for literals in product(*((c,) if c else (v, -v) for v, c in zip(cut, known, strict=True))):
+        for literals in product(*((c, -c) if c else (v, -v) for v, c in zip(cut, known, strict=True))):
             p, q, *r = map(self._value, literals)
             one = (p ^ q ^ (r[0] if r else 0)) != total
             if one and r:
@@ -211,7 +269,10 @@ class AdderTrees:
             if key in self._carries or (near < 2 and key in {self._key(self._value(z)) for z in (x, *literals)}):
                 read = -1
             adder = FoundAdder(x, 0, (*literals, TRUE) if one else literals)
-            yield _Candidate(adder, carry, read, sum(map(bool, known)), near)
+            of_carry = self._parities.get(following[key], ()) if read > 1 and (r or one) else ()
+            plain = not self._wide or all(frozenset(pair) not in self._halves for pair in of_carry)
+            turned = tuple(c for y, c in zip(literals, known, strict=True) if c and y == -c)
+            yield _Candidate(adder, carry, read, sum(map(bool, known)), near, plain, turned)
 
     def _is_near(self, carry: int, literals: Sequence[int], one: bool) -> bool:
         """Return whether a few gates compute the carry from what is added."""
@@ -296,14 +357,22 @@ def prove_sums(query: Query, seconds: float | None = None) -> SumProof:
     """
     if not any(node.operator == "bvmul" for node in query.nodes):
         raise NotRefutedError("there are no products")
+    until = Until.after(math.inf if seconds is None else seconds)
     try:
         sums = EqualSums(query, seconds)
         if all(len(x) < 2 for x in sums.difference):
             raise NotRefutedError("no products are added")
-        proof = _Search(sums).proof()
-        EqualSums(query).check(proof)
+        try:
+            return _found(query, sums, wide=sums.spare)
+        except NotRefutedError:
+            return _found(query, EqualSums(query, until.left), wide=not sums.spare)
     except RecursionError:
         raise NotRefutedError("a sum is nested too deep") from None
+
+
+def _found(query: Query, sums: EqualSums, wide: bool) -> SumProof:
+    proof = _Search(sums).proof(wide)
+    EqualSums(query).check(proof)
     return proof
 
 
@@ -403,13 +472,13 @@ class _Search:
 
     # --- elimination ------------------------------------------------------------------------------------------
 
-    def proof(self) -> SumProof:
-        """Return lemmas and their order. Raises NotRefutedError."""
+    def proof(self, wide: bool) -> SumProof:
+        """Return lemmas and their order, with adders found in the one way or the other. Raises NotRefutedError."""
         gates = self._gates.inputs()
         values = {v: x for v, x in self._values.items() if v in self._made or v not in gates}
         known = {v for key in self._sums.difference if len(key) == 1 for v in key} | {TRUE}
         bits = next((w for w in self._sums.compared if known.issuperset(map(abs, w))), ())
-        trees = AdderTrees(bits, self._parities, self._made, values, self.gate, self._sums.keep_to_time)
+        trees = AdderTrees(bits, self._parities, self._made, values, self.gate, self._sums.keep_to_time, wide)
         carries = CarryProofs(self._sums, self._added, values)
         lemmas, proved = carries.lemmas, dict[int, SumLemma]()
         for chain, more in chains(trees.roots):

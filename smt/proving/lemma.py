@@ -38,6 +38,7 @@ from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra, default_environment
 from mmaproof.smt.proving.journal import Entry, Proved
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError, Refute, Stated, Theorem, asserted, conjuncts
+from mmaproof.smt.proving.walk import Substitution
 from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits, worked
 from mmaproof.smt.solving.query import Query, to_smtlib
 from mmaproof.smt.solving.refuting import NotRefutedError
@@ -69,6 +70,19 @@ class Formula:
         kernel = Kernel(self.environment, self.violation, refute)
         *others, last = conjuncts(self.violation)  # the root holds each of them, and no step joins them again
         kernel.use(self.environment.formula_manager.Not(last), others, "the whole claim")
+        return kernel.theorem()
+
+    def with_constants(self, refute: Refute, why: str) -> Theorem:
+        """Return the theorem whose only leaf is the claim, with constants for the symbols that have to be these.
+
+        Nothing else is assumed. Raises NotComposedError if it is not refuted.
+        """
+        kernel = Kernel(self.environment, self.violation, refute)
+        *others, last = conjuncts(self.violation)
+        ends = [tuple(sorted(x.args(), key=FNode.is_constant)) for x in others if x.is_equals()]
+        constants = {x: y for x, y in ends if x.is_symbol() and y.is_constant()}
+        claim = self.environment.formula_manager.Not(last)
+        kernel.use(Substitution(self.environment, constants)(claim), (), why)
         return kernel.theorem()
 
 

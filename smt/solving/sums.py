@@ -76,8 +76,10 @@ class EqualSums:
         self.modulus = 1 << self.width
         self.compared = [self.words[i] for i in equation.operands]
         """the literals of the two words"""
-        x, y = (self._integer(i)[0] for i in equation.operands)
-        self.difference = self._reduced(_plus(x, y, -1))
+        x, y = (self._integer(i) for i in equation.operands)
+        self.difference = self._reduced(_plus(x[0], y[0], -1))
+        self.spare = 2 * min(high - low for _, low, high in (x, y)) < self.modulus
+        """whether a word has more than half of its values never"""
 
     def keep_to_time(self) -> None:
         """Raise NotRefutedError if the time is over."""

@@ -1,12 +1,14 @@
 """Integers of any width from 2 to 64 bits: in names of designs, in UNIT.toml, and as registers that accumulate."""
 
 import pytest
+from support.integer_datapaths import Datapath
 from support.rtl_units import write_unit
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError, InputError
 from mmaproof.designs.formats import FORMATS, find_format
+from mmaproof.properties.preconditions import parse_precondition
 from mmaproof.rtl import read_unit
 from mmaproof.smt.trace import evaluate
 from mmaproof.verification.compare import compare
@@ -98,3 +100,20 @@ def test_a_result_of_another_width(tmp_path, source, design, old, new):
     assert source.count(old) == 1
     wrong, _ = read(tmp_path / "wrong", source.replace(old, new), design)
     assert compare(wrong.design, meant).verdict == "different"
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize(("tree", "adder"), [("wallace", "brent-kung"), ("dadda", "kogge-stone"), ("array", "ripple")])
+def test_gates_without_c_are_proved_whose_result_is_wider_than_the_sum(tmp_path, tree, adder, signed):
+    gates = Datapath("booth4", tree, adder, 8, signed, count=4, result=32)
+    kind, ports = "int" if signed else "uint", '[ports]\na = "a"\nb = "b"\nd = "d"\n'
+    right = gates.netlist()
+    wrong = right.with_gate(right.outputs[20], ("not", (2,)))
+    for number, netlist in enumerate((right, wrong)):
+        (folder := tmp_path / str(number)).mkdir()
+        source = netlist.sv([("a", 32), ("b", 32)])
+        unit, meant = read(folder, source, f"integer/dot4.{kind}32.{kind}8.{kind}8.{kind}32", ports=ports)
+        found = compare(unit.design, meant, where=[parse_precondition("c=0x0")])
+        assert found.verdict == ("different" if number else "equivalent")
+        assert number or [x.name for x in found.lemmas] == ["the sum of its adders"]
