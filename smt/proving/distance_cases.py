@@ -24,6 +24,7 @@ from pysmt.fnode import FNode
 from mmaproof.designs.formats import Format, Specials
 from mmaproof.smt.proving.case_nets import CaseNets, ExponentWords, Operand, rows_of_all_distances, samples
 from mmaproof.smt.proving.columns import Columns
+from mmaproof.smt.proving.free_sums import FreeSums
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError, conjuncts
 from mmaproof.smt.proving.walk import bottom_up, substituted, symbols_in
 from mmaproof.smt.solving.limits import worked
@@ -40,6 +41,8 @@ NEAR = -2, 1
 RANGE_SECONDS = 12.0
 """Seconds for a range of distances in one leaf, before its words are compared."""
 PRODUCT_SECONDS, FACTOR_SECONDS = 30.0, 5.0
+ROWS_OF_SUM, ZERO_SECONDS = 24, 30.0
+"""Samples of a distance from which it is seen how sums are related, and seconds for a c that is zero."""
 FLAGS = "opposite signs", "c zero"
 Samples = Callable[[int, int, Sequence[bool | None]], Sequence[Mapping[str, int]]]
 """Operands with a distance in a range, and with flags."""
@@ -93,8 +96,11 @@ class DistanceCases:
         for word in fractions:
             cases.divide(word)
         cases.special()
+        ranges = [(lowest, highest)]
         if has_product:
-            cases.assume([self._exponents(claim, distance), *self._facts])
+            claim = self._exponents(claim, distance)
+            cases.assume([claim, *self._facts])
+            ranges = cases.free_sums(lambda: self._sums(claim, distance), self._zero(*self._c), lowest, highest)
         cases.below(lowest)
         cases.above(highest)
         never = [x.is_false() for x in self._subnormal()]
@@ -104,9 +110,23 @@ class DistanceCases:
         ways: list[tuple[bool | None, ...]] = [(False,) if holds else (False, True) for holds in never]
         if has_product:
             ways[:2] = [(None,), (None,)]
-        for subnormal in product(*ways):
-            cases.between(lowest, highest, subnormal)
+        for (low, high), subnormal in product(ranges, product(*ways)):
+            cases.between(low, high, subnormal)
         cases.conclude()
+
+    def _sums(self, claim: FNode, distance: FNode) -> FreeSums | None:
+        """Return the claim with sums that are cut out, None of a multiplication."""
+        m, (c, fmt), product = self._m, self._c, self._product
+        if product is None or not c.is_symbol():
+            return None
+        operands = self._operands()
+        rows = {
+            d: [x for x in some if operands[2].significand(x[c.symbol_name()])]
+            for d, some in rows_of_all_distances(*operands, ROWS_OF_SUM).items()
+        }
+        normal, opposite = m.Not(self._subnormal()[2]), self._opposite()
+        conditions = [normal, m.And(normal, opposite), m.And(normal, m.Not(opposite))]
+        return FreeSums(self._kernel, claim, self._facts, (product, c, distance), fmt.precision, conditions, rows)
 
     # --- the product ------------------------------------------------------------------------------------------
 
@@ -231,7 +251,8 @@ class DistanceCases:
         kernel, m = self._kernel, self._m
         term, usual = kernel.definitions[distance], m.Not(self._special())
         addend = _exponent(m, *self._c, term.bv_width())
-        words = ExponentWords(kernel, distance, addend, [usual], rows_of_all_distances(*self._operands()))
+        rows = [x for some in rows_of_all_distances(*self._operands()).values() for x in some]
+        words = ExponentWords(kernel, distance, addend, [usual], rows)
         places = words.places(claim, frozenset(self._symbols[:2]))
         known = [usual, *self._facts]
         for fact, why in self._ranges(term, addend):
@@ -430,6 +451,34 @@ class Cases:
                     self._box(_Box(distance, flags, everywhere), subnormal, nets)
                 begin = distance[1] + 1
 
+    def free_sums(self, sums: Callable[[], FreeSums | None], zero: FNode, low: int, high: int) -> list[tuple[int, int]]:
+        """Refute distances with sums that are any words, and a c that is zero. Return the ranges that are left."""
+        found, is_zero = sums(), self._symbol(zero)
+        ranges = [] if found is None else list(found.ranges(low, high))
+        if found is None or all(cut is None for *_, cut in ranges):
+            return [(low, high)]
+        try:
+            self._refute_usual([is_zero], "c zero", ZERO_SECONDS)
+        except NotComposedError:
+            return [(low, high)]
+        left = []
+        while ranges:
+            begin, end, cut = ranges.pop()
+            within, why = self._within(_Box((begin, end), (), ()), (None,) * len(self._subnormal))
+            case = self._m.And(self._m.Not(self._special), self._m.Not(is_zero), *within)
+            try:
+                if cut is not None:
+                    found.refute(substituted(self._kernel.environment, case, self._given), cut, (begin, end), why)
+                    self._refuted.append(case)
+                    continue
+            except NotComposedError:
+                if begin < end:
+                    middle = (begin + end) // 2
+                    ranges += [(begin, middle, cut), (middle + 1, end, cut)]
+                    continue
+            left.append((begin, end))
+        return sorted(left)
+
     def _ways(self, subnormal_c: bool | None) -> tuple[tuple[bool | None, ...], ...]:
         """Return flags that make all cases. Only a subnormal c may be zero; its sign is not looked at then."""
         if self._nets is None:
@@ -509,7 +558,7 @@ class Cases:
             if holds is not None:
                 within.append(flag if holds else m.Not(flag))
                 why += f", {name}" if holds else ""
-        for word, (lowest, highest) in zip(self._divided, box.places, strict=True):
+        for word, (lowest, highest) in zip(self._divided, box.places, strict=False):
             width = word.bv_width()
             if lowest > 0:
                 within.append(m.BVULE(m.BV(1 << (lowest - 1), width), word))
