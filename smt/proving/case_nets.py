@@ -592,18 +592,23 @@ def rows_of_all_distances(
         least, most = max(2, d + 1), min(tops[0] + tops[1], d + tops[2])
         for i in range(TRIES_OF_DISTANCE * count if least <= most else 0):
             total = (least, most)[i // 2 % 2] if i % 2 == 0 else rng.randint(least, most)
-            x = rng.randint(max(1, total - tops[1]), min(tops[0], total - 1))
+            ends = max(1, total - tops[1]), min(tops[0], total - 1)
+            x = rng.choice((*ends, rng.randint(*ends)))
             fields = x, total - x, total - d
-            row = {
-                z.name: z.drawn(rng, 0 if field == 1 and rng.random() < 0.5 else field, _fraction(rng, z.fmt))
-                for z, field in zip((a, b), fields, strict=False)
-            }
+            row = {z.name: _of_field(rng, z, field) for z, field in zip((a, b), fields, strict=False)}
             significand = a.significand(row[a.name]) * b.significand(row[b.name])
             if not significand:
                 continue
             fraction = rng.choice((_fraction(rng, c.fmt), _near(rng, significand, c.fmt)))
-            row[c.name] = c.drawn(rng, 0 if fields[2] == 1 and rng.random() < 0.5 else fields[2], fraction)
+            row[c.name] = _of_field(rng, c, fields[2], fraction)
             rows.append(row)
             if len(rows) == count:
                 break
     return found
+
+
+def _of_field(rng: random.Random, operand: Operand, field: int, fraction: int | None = None) -> int:
+    """Return a pattern with an exponent field from 1 on, or a subnormal one in the place of the first."""
+    subnormal = field == 1 and rng.random() < 0.5
+    some = rng.choice((_fraction(rng, operand.fmt), 1 if subnormal else 0)) if fraction is None else fraction
+    return operand.drawn(rng, 0 if subnormal else field, some)

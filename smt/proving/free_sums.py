@@ -11,7 +11,6 @@ sign and its flags are any, but as large as they are and related. It has no prod
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -215,9 +214,11 @@ class _Case:
         left = substituted(of.kernel.environment, of.claim, self._places)
         flags = {x: self._as_symbol(x, lost) for x in self._flags(left)}
         left = substituted(of.kernel.environment, left, flags)
-        for fact in self._facts(lost):
-            with suppress(NotComposedError):
-                self._prove(fact, FACT_SECONDS)
+        facts = list(self._facts(lost))
+        if facts and not self._proves(m.And([x for x, _ in facts])):
+            for fact, weaker in facts:
+                if not self._proves(fact) and weaker is not None:
+                    self._proves(weaker)
         assumed = [left, *self._equations, *of.of_exponents]
         of.kernel.use(self._not_here, assumed, f"{self._why} of any value", self._given, seconds=ROUNDING_SECONDS)
 
@@ -319,10 +320,9 @@ class _Case:
         """Prove what a flag is that depends on the sign of the sum, where the sum is not zero, and where it is."""
         m, sums = self._m, self._of.column(self._cut.kind.fine, self._distances)
         zero = m.Equals(self._fine, m.BV(0, self._fine.bv_width()))
-        if not self._proves(m.Or(m.Not(zero), m.Not(holds))):
-            self._proves(m.Or(m.Not(zero), holds))
         if self._sign is None:
             self._sign = holds, values
+            self._proves(m.Or(m.Not(zero), m.Not(holds)))
             return
         sign, of_sign = self._sign
         for negated in (False, True):
@@ -331,25 +331,26 @@ class _Case:
 
     # --- how large a sum is -------------------------------------------------------------------------------------
 
-    def _facts(self, lost: FNode) -> Iterator[FNode]:
-        """Yield how large and how small the fine sum seems to be, also under conditions and where bits are lost."""
+    def _facts(self, lost: FNode) -> Iterator[tuple[FNode, FNode | None]]:
+        """Yield how large and how small the fine sum seems to be, also under conditions and where bits are lost.
+
+        With each comes what to say if that is too much, because no sample is the smallest sum.
+        """
         of, m, width = self._of, self._m, self._fine.bv_width()
         sums = of.column(self._cut.kind.fine, self._distances)
         if (top := max(sums).bit_length()) < width:
-            yield m.BVULT(self._fine, m.BV(1 << top, width))
-        always = [True] * len(sums)
-        conditions = [(m.TRUE(), always), *((x, of.column(x, self._distances)) for x in of.conditions)]
+            yield m.BVULT(self._fine, m.BV(1 << top, width)), None
+        conditions = [(m.TRUE(), [True] * len(sums)), *((x, of.column(x, self._distances)) for x in of.conditions)]
         conditions.append((lost, self._values_lost()))
         if self._flag is not None:
-            values = of.column(self._cut.kind.flag, self._distances)
-            negated = self._cut.kind.negated
+            values, negated = of.column(self._cut.kind.flag, self._distances), self._cut.kind.negated
             conditions.append((m.Not(self._flag) if negated else self._flag, [bool(x) != negated for x in values]))
         for condition, holds in conditions:
             least = min((x for x, y in zip(sums, holds, strict=True) if y), default=None)
             if least is None:
-                yield m.Not(condition)
-            elif least.bit_length() > 1:
-                yield m.Or(m.Not(condition), m.BVULE(m.BV(1 << least.bit_length() - 1, width), self._fine))
+                yield m.Not(condition), None
+            elif (bits := least.bit_length() - 1) > 0:
+                yield tuple(m.Or(m.Not(condition), m.BVULE(m.BV(1 << x, width), self._fine)) for x in (bits, bits - 1))
 
 
 def _is_line(points: Sequence[tuple[int, int]]) -> bool:
