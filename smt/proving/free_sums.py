@@ -339,7 +339,8 @@ class _Case:
         of, m, width = self._of, self._m, self._fine.bv_width()
         sums = of.column(self._cut.kind.fine, self._distances)
         if (top := max(sums).bit_length()) < width:
-            yield m.BVULT(self._fine, m.BV(1 << top, width)), None
+            weaker = m.BVULT(self._fine, m.BV(1 << top + 1, width)) if top + 1 < width else None
+            yield m.BVULT(self._fine, m.BV(1 << top, width)), weaker
         conditions = [(m.TRUE(), [True] * len(sums)), *((x, of.column(x, self._distances)) for x in of.conditions)]
         conditions.append((lost, self._values_lost()))
         if self._flag is not None:
