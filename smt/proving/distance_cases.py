@@ -125,7 +125,7 @@ class DistanceCases:
             for d, some in rows_of_all_distances(*operands, ROWS_OF_SUM).items()
         }
         normal, opposite = m.Not(self._subnormal()[2]), self._opposite()
-        conditions = [normal, m.And(normal, opposite), m.And(normal, m.Not(opposite))]
+        conditions = [normal, opposite, m.And(normal, opposite), m.And(normal, m.Not(opposite))]
         return FreeSums(self._kernel, claim, self._facts, (product, c, distance), fmt.precision, conditions, rows)
 
     # --- the product ------------------------------------------------------------------------------------------
@@ -433,10 +433,8 @@ class Cases:
     def between(self, low: int, high: int, subnormal: Sequence[bool | None]) -> None:
         """Refute a distance from ``low`` to ``high`` where each flag of subnormal operands is as stated."""
         everywhere = tuple((0, x.bv_width()) for x in self._divided)
-        for first, last in ((low, min(NEAR[0] - 1, high)), (NEAR[0], min(NEAR[1], high)), (NEAR[1] + 1, high)):
-            begin, compared, self._at_once = max(low, first), self._nets is not None, FIRST_RANGE
-            if begin > last:
-                continue
+        for first, last in _apart(low, high):
+            begin, compared, self._at_once = first, self._nets is not None, FIRST_RANGE
             if compared and not any(
                 self._rows(_Box((begin, last), x, everywhere), subnormal) for x in self._ways(subnormal[-1])
             ):
@@ -444,7 +442,8 @@ class Cases:
                 self._box(_Box((begin, last), (None,) * len(self._flags), everywhere), subnormal)
                 continue
             while begin <= last:
-                most = self._at_once if not compared else NEAR_COMPARED if first == NEAR[0] else MOST_COMPARED
+                is_near = NEAR[0] <= first <= NEAR[1]
+                most = self._at_once if not compared else NEAR_COMPARED if is_near else MOST_COMPARED
                 distance = begin, min(begin + most - 1, last)
                 nets = self._common(_Box(distance, (None,) * len(self._flags), everywhere), subnormal)
                 for flags in self._ways(subnormal[-1]):
@@ -454,7 +453,7 @@ class Cases:
     def free_sums(self, sums: Callable[[], FreeSums | None], zero: FNode, low: int, high: int) -> list[tuple[int, int]]:
         """Refute distances with sums that are any words, and a c that is zero. Return the ranges that are left."""
         found, is_zero = sums(), self._symbol(zero)
-        ranges = [] if found is None else list(found.ranges(low, high))
+        ranges = [] if found is None else [y for x in _apart(low, high) for y in found.ranges(*x)]
         if found is None or all(cut is None for *_, cut in ranges):
             return [(low, high)]
         try:
@@ -592,6 +591,13 @@ class Cases:
         width = self._d.bv_width()
         found: FNode = self._m.BV(value % (1 << width), width)
         return found
+
+
+def _apart(low: int, high: int) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of a range in which terms may cancel, and may not."""
+    for first, last in ((low, NEAR[0] - 1), NEAR, (NEAR[1] + 1, high)):
+        if max(low, first) <= min(high, last):
+            yield max(low, first), min(high, last)
 
 
 def _pinned(root: FNode) -> dict[FNode, FNode]:

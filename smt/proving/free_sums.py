@@ -25,6 +25,8 @@ from mmaproof.smt.solving.query import width_of
 
 RELATION_SECONDS, FACT_SECONDS, ROUNDING_SECONDS = 8.0, 2.0, 12.0
 """Seconds for what relates the sums, for a fact about one or a flag, and for the case of a free sum."""
+MOST_MOVED = 13
+"""Distances with which the places change that are asked about together at first, at most."""
 MORE_BITS = 2
 """A word that is rounded has at least so many bits more than the result's significand."""
 
@@ -98,12 +100,12 @@ class FreeSums:
         """
         pair = self._pair(low, high)
         begin, alive = low, dict[_Kind, list[tuple[int, int]]]()
-        for distance in range(low, high + 1) if pair else ():
-            if not self._has_rows(distance):
-                continue
+        for distance in filter(self._has_rows, range(low, high + 1)):
+            if pair is None:
+                break
             now = dict(self._kinds(*pair, distance))
             longer = {x: [*of, (distance, now[x])] for x, of in alive.items() if x in now}
-            longer = {x: of for x, of in longer.items() if _is_line(of)}
+            longer = {x: of for x, of in longer.items() if _slope(of) == 0 or (_slope(of) and len(of) <= MOST_MOVED)}
             if alive and not longer:
                 yield begin, distance - 1, _line(alive)
                 begin = distance
@@ -136,9 +138,9 @@ class FreeSums:
         tried = list(filter(self._has_rows, range(low, high + 1)))
         for x, y in product(*words):
             # a few distances first, since most words are not related at all
-            if tried and all(any(self._kinds(x, y, d)) for d in [*tried[:: len(tried) // 4 + 1], *tried]):
-                if self._is_whole(x, y):
-                    return x, y
+            probed = all(any(self._kinds(x, y, d)) for d in [*tried[:: len(tried) // 4 + 1], *tried])
+            if tried and probed and self._is_whole(x, y):
+                return x, y
         return None
 
     def _is_whole(self, x: FNode, y: FNode) -> bool:
@@ -210,14 +212,14 @@ class _Case:
         odd: list[FNode] = [lost] if self._cut.kind.jams else []
         if self._flag is not None:
             odd.append(m.Not(self._flag) if self._cut.kind.negated else self._flag)
-        self._prove(m.Equals(self._coarse, self._moved(m.Or(odd))), RELATION_SECONDS)
+        self._prove(self._is_moved(m.Or(odd)), RELATION_SECONDS)
         left = substituted(of.kernel.environment, of.claim, self._places)
         flags = {x: self._as_symbol(x, lost) for x in self._flags(left)}
         left = substituted(of.kernel.environment, left, flags)
         facts = list(self._facts(lost))
         if facts and not self._proves(m.And([x for x, _ in facts])):
             for fact, weaker in facts:
-                if not self._proves(fact) and weaker is not None:
+                if not self._proves(fact):
                     self._proves(weaker)
         assumed = [left, *self._equations, *of.of_exponents]
         of.kernel.use(self._not_here, assumed, f"{self._why} of any value", self._given, seconds=ROUNDING_SECONDS)
@@ -263,13 +265,13 @@ class _Case:
             ones = m.BVLShl(ones, number)
         return m.Not(m.Equals(m.BVAnd(self._fine, m.BVNot(ones)), m.BV(0, width)))
 
-    def _moved(self, odd: FNode) -> FNode:
-        """Return the fine sum without the lowest bits, as wide as the coarse one, its last bit set where it is odd."""
-        m, width = self._m, self._coarse.bv_width()
-        found = m.BVLShr(self._fine, self._number())
-        more = width - found.bv_width()
-        found = m.BVZExt(found, more) if more > 0 else m.BVExtract(found, 0, width - 1) if more else found
-        return m.BVOr(found, m.Ite(odd, m.BV(1, width), m.BV(0, width)))
+    def _is_moved(self, odd: FNode) -> FNode:
+        """Return whether the coarse sum is the fine one without the lowest bits, its last bit set where it is odd."""
+        m, width = self._m, max(self._fine.bv_width(), self._coarse.bv_width())
+        moved, found = m.BVLShr(self._fine, self._number()), self._coarse
+        moved, found = (x if x.bv_width() == width else m.BVZExt(x, width - x.bv_width()) for x in (moved, found))
+        same: FNode = m.Equals(found, m.BVOr(moved, m.Ite(odd, m.BV(1, width), m.BV(0, width))))
+        return same
 
     # --- flags --------------------------------------------------------------------------------------------------
 
@@ -279,7 +281,7 @@ class _Case:
         while pending:
             node = pending.pop()
             original = node in of.of_product
-            wanted = original and (of.of_product[node] or of.of_addend[node] and of.shifts[node])
+            wanted = original and (of.of_product[node] or (of.of_addend[node] and of.shifts[node]))
             if wanted and width_of(node) <= 1 and not node.is_constant():
                 yield node
             elif wanted or not original:
@@ -310,11 +312,7 @@ class _Case:
     def _values_lost(self) -> list[bool]:
         of, fine = self._of, self._cut.kind.fine
         low, high = self._distances
-        return [
-            bool(x & (1 << self._cut.places(d)) - 1)
-            for d in range(low, high + 1)
-            for x in of.column(fine, (d, d))
-        ]
+        return [bool(x & (1 << self._cut.places(d)) - 1) for d in range(low, high + 1) for x in of.column(fine, (d, d))]
 
     def _compare(self, holds: FNode, values: Sequence[int]) -> None:
         """Prove what a flag is that depends on the sign of the sum, where the sum is not zero, and where it is."""
@@ -331,37 +329,49 @@ class _Case:
 
     # --- how large a sum is -------------------------------------------------------------------------------------
 
-    def _facts(self, lost: FNode) -> Iterator[tuple[FNode, FNode | None]]:
-        """Yield how large and how small the fine sum seems to be, also under conditions and where bits are lost.
+    def _facts(self, lost: FNode) -> Iterator[tuple[FNode, FNode]]:
+        """Yield how large and how small the sums seem to be, also under conditions and where bits are lost.
 
-        With each comes what to say if that is too much, because no sample is the smallest sum.
+        With each comes what to say if that is too much, because no sample is the smallest sum, or the largest. Where
+        the places change with the distance one of the sums begins where it always does, else both are one.
         """
-        of, m, width = self._of, self._m, self._fine.bv_width()
-        sums = of.column(self._cut.kind.fine, self._distances)
-        if (top := max(sums).bit_length()) < width:
-            weaker = m.BVULT(self._fine, m.BV(1 << top + 1, width)) if top + 1 < width else None
-            yield m.BVULT(self._fine, m.BV(1 << top, width)), weaker
-        conditions = [(m.TRUE(), [True] * len(sums)), *((x, of.column(x, self._distances)) for x in of.conditions)]
-        conditions.append((lost, self._values_lost()))
-        if self._flag is not None:
-            values, negated = of.column(self._cut.kind.flag, self._distances), self._cut.kind.negated
-            conditions.append((m.Not(self._flag) if negated else self._flag, [bool(x) != negated for x in values]))
+        of, kind = self._of, self._cut.kind
+        conditions = [(self._m.TRUE(), [True] * len(self._values_lost())), (lost, self._values_lost())]
+        conditions += [(x, [bool(y) for y in of.column(x, self._distances)]) for x in of.conditions]
+        if self._flag is not None and kind.flag is not None:
+            values = of.column(kind.flag, self._distances)
+            flag = self._m.Not(self._flag) if kind.negated else self._flag
+            conditions.append((flag, [bool(x) != kind.negated for x in values]))
+        moves = self._cut.slope and self._distances[0] < self._distances[1]
+        for word, whole in ((self._fine, kind.fine), (self._coarse, kind.coarse))[: 2 if moves else 1]:
+            yield from self._bounds(word, of.column(whole, self._distances), conditions)
+
+    def _bounds(
+        self, word: FNode, values: Sequence[int], conditions: Sequence[tuple[FNode, Sequence[bool]]]
+    ) -> Iterator[tuple[FNode, FNode]]:
+        m, width = self._m, word.bv_width()
+        most = width
         for condition, holds in conditions:
-            least = min((x for x, y in zip(sums, holds, strict=True) if y), default=None)
-            if least is None:
-                yield m.Not(condition), None
-            elif (bits := least.bit_length() - 1) > 0:
-                yield tuple(m.Or(m.Not(condition), m.BVULE(m.BV(1 << x, width), self._fine)) for x in (bits, bits - 1))
+            some = [x for x, y in zip(values, holds, strict=True) if y]
+            no = m.Not(condition)
+            if not some:
+                yield no, no
+                continue
+            if (high := max(some).bit_length()) < most:
+                most = high if condition.is_true() else most
+                yield tuple(m.Or(no, m.BVULT(word, m.BV(1 << min(x, width - 1), width))) for x in (high, high + 1))
+            if (low := min(some).bit_length() - 1) > 0:
+                yield tuple(m.Or(no, m.BVULE(m.BV(1 << x, width), word)) for x in (low, low - 1))
 
 
-def _is_line(points: Sequence[tuple[int, int]]) -> bool:
-    """Return whether places are a constant, or rise or fall with the distance."""
-    return any(len({y - slope * x for x, y in points}) == 1 for slope in (0, 1, -1))
+def _slope(points: Sequence[tuple[int, int]]) -> int | None:
+    """Return 0 where places are a constant, 1 or -1 where they rise or fall with the distance, None otherwise."""
+    return next((s for s in (0, 1, -1) if len({y - s * x for x, y in points}) == 1), None)
 
 
 def _line(alive: Mapping[_Kind, Sequence[tuple[int, int]]]) -> Cut:
     kind, points = next(iter(alive.items()))
-    slope = next(s for s in (0, 1, -1) if len({y - s * x for x, y in points}) == 1)
+    slope = _slope(points) or 0
     return Cut(kind, points[0][1] - slope * points[0][0], slope)
 
 
