@@ -10,6 +10,7 @@ sign and its flags are any, but as large as they are and related. It has no prod
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -83,12 +84,9 @@ class FreeSums:
         self.of_exponents = [x for x in facts if symbols_in(x) <= {addend, self.distance}]
         self.shifts: dict[FNode, bool] = {}
         bottom_up(claim, self.shifts, lambda x, of: x.node_type() in SHIFTS or any(of))
-        self._at: dict[int, slice] = {}
-        every: list[Mapping[str, int]] = []
-        for distance, some in sorted(rows.items()):
-            self._at[distance] = slice(len(every), len(every) + len(some))
-            every += some
-        self._columns = Columns(every)
+        every = [(distance, x) for distance, some in sorted(rows.items()) for x in some]
+        self._distances = [distance for distance, _ in every]
+        self._columns = Columns([x for _, x in every])
         for variable, term in kernel.definitions.items():
             self._columns.define(variable, self._columns.values(term))
         self._known: dict[FNode, list[int]] = {}
@@ -116,18 +114,17 @@ class FreeSums:
         """Refute a case of these distances. Raises NotComposedError."""
         _Case(self, case, cut, distances, why).refute()
 
-    def column(self, term: FNode, distances: tuple[int, int] | None = None) -> list[int]:
-        """Return the values of a term on the rows of some distances, or on all."""
+    def column(self, term: FNode, distances: tuple[int, int]) -> list[int]:
+        """Return the values of a term on the rows of a range of distances."""
         if term not in self._known:
             self._known[term] = [int(x) for x in self._columns.values(term)]
-        if distances is None:
-            return self._known[term]
-        return self._known[term][self._at[distances[0]].start : self._at[distances[1]].stop]
+        low, high = distances
+        return self._known[term][bisect_left(self._distances, low) : bisect_right(self._distances, high)]
 
     # --- the sums -----------------------------------------------------------------------------------------------
 
     def _has_rows(self, distance: int) -> bool:
-        return self._at[distance].start < self._at[distance].stop
+        return bisect_left(self._distances, distance) < bisect_right(self._distances, distance)
 
     def _pair(self, low: int, high: int) -> tuple[FNode, FNode] | None:
         """Return the first words of both sides that are related at all distances, None if there are none."""
@@ -138,8 +135,8 @@ class FreeSums:
         tried = list(filter(self._has_rows, range(low, high + 1)))
         for x, y in product(*words):
             # a few distances first, since most words are not related at all
-            probed = all(any(self._kinds(x, y, d)) for d in [*tried[:: len(tried) // 4 + 1], *tried])
-            if tried and probed and self._is_whole(x, y):
+            few = tried[:: len(tried) // 4 + 1]
+            if tried and all(any(self._kinds(x, y, d)) for d in [*few, *tried]) and self._is_whole(x, y):
                 return x, y
         return None
 
