@@ -43,6 +43,8 @@ RANGE_SECONDS = 12.0
 PRODUCT_SECONDS, FACTOR_SECONDS = 30.0, 5.0
 ROWS_OF_SUM, ZERO_SECONDS = 24, 30.0
 """Samples of a distance from which it is seen how sums are related, and seconds for a c that is zero."""
+MOST_LOST = 3
+"""Single distances that are not proved of any sum, after which no more are tried."""
 FLAGS = "opposite signs", "c zero"
 Samples = Callable[[int, int, Sequence[bool | None]], Sequence[Mapping[str, int]]]
 """Operands with a distance in a range, and with flags."""
@@ -75,6 +77,8 @@ class DistanceCases:
         self._factors: tuple[FNode, FNode] | None = None
         self._product: FNode | None = None
         self._facts: list[FNode] = []
+        self._known: list[FNode] = []
+        """what lemmas about products assume"""
 
     def prove(self) -> None:
         """Add the steps. Raises NotComposedError."""
@@ -98,7 +102,7 @@ class DistanceCases:
         cases.special()
         ranges = [(lowest, highest)]
         if has_product:
-            claim = self._exponents(claim, distance)
+            claim = self._exponents(self._usual(claim), distance)
             cases.assume([claim, *self._facts])
             ranges = cases.free_sums(lambda: self._sums(claim, distance), self._zero(*self._c), lowest, highest)
         cases.below(lowest)
@@ -144,14 +148,36 @@ class DistanceCases:
         self._product = p = self._defined("product", own)
         self._size(u, v, own)
         self._facts = [substituted(kernel.environment, fact, {u: x, v: y, own: p}) for fact in _sizes(m, u, v, own)]
-        places = {own_word: p}
-        for word in words:
+        return {own_word: p, **self._images(kernel.root, own_word)}
+
+    def _images(self, term: FNode, own_word: FNode | None = None) -> dict[FNode, FNode]:
+        """Return the image of each word that is the product, moved perhaps, but for one."""
+        places: dict[FNode, FNode] = {}
+        p, kernel = self._product, self._kernel
+        if p is None or self._factors is None:
+            return places
+        definitions = {z: t for t, z in kernel.definitions.items()}
+        x, y = self._factors
+        for word in _nodes(term):
             if word is not own_word and (found := self._shifted(word, p)) is not None:
                 image = self._moved(found, word.bv_width())
-                if not self._is_product(word, (x, u), (y, v), substituted(kernel.environment, image, {p: own})):
-                    continue
-                places[word] = image
+                product = substituted(kernel.environment, image, {p: kernel.definitions[p]})
+                if self._is_product(word, (x, definitions[x]), (y, definitions[y]), product):
+                    places[word] = image
         return places
+
+    def _usual(self, claim: FNode) -> FNode:
+        """Return the claim with words replaced that are the product of operands that are not special.
+
+        That no operand is special is known. Some units have no integer bit in a pattern that is no number.
+        """
+        usual, kernel = self._m.Not(self._special()), self._kernel
+        are_usual = self._columns.values(usual).tolist()
+        self._columns = Columns([row for row, x in zip(self._columns.rows, are_usual, strict=True) if x])
+        for variable, term in kernel.definitions.items():
+            self._columns.define(variable, self._columns.values(term))
+        self._known = [usual]
+        return substituted(kernel.environment, claim, self._images(claim))
 
     def _defined(self, name: str, term: FNode) -> FNode:
         variable: FNode = self._m.Symbol(
@@ -213,7 +239,7 @@ class DistanceCases:
                     continue
                 same = m.Equals(inner, image) if width_of(inner) else m.Iff(inner, image)
                 try:
-                    kernel.use(same, [], "a factor of a product", seconds=FACTOR_SECONDS)
+                    kernel.use(same, self._known, "a factor of a product", seconds=FACTOR_SECONDS)
                 except NotComposedError:
                     continue
                 over[inner] = own
@@ -460,9 +486,13 @@ class Cases:
             self._refute_usual([is_zero], "c zero", ZERO_SECONDS)
         except NotComposedError:
             return [(low, high)]
-        left = []
+        left: list[tuple[int, int]] = []
+        lost = 0
         while ranges:
             begin, end, cut = ranges.pop()
+            if lost == MOST_LOST:
+                left.append((begin, end))
+                continue
             within, why = self._within(_Box((begin, end), (), ()), (None,) * len(self._subnormal))
             case = self._m.And(self._m.Not(self._special), self._m.Not(is_zero), *within)
             try:
@@ -475,8 +505,9 @@ class Cases:
                     middle = (begin + end) // 2
                     ranges += [(begin, middle, cut), (middle + 1, end, cut)]
                     continue
+                lost += 1
             left.append((begin, end))
-        return sorted(left)
+        return _joined(left)
 
     def _ways(self, subnormal_c: bool | None) -> tuple[tuple[bool | None, ...], ...]:
         """Return flags that make all cases. Only a subnormal c may be zero; its sign is not looked at then."""
@@ -598,6 +629,15 @@ def _apart(low: int, high: int) -> Iterator[tuple[int, int]]:
     for first, last in ((low, NEAR[0] - 1), NEAR, (NEAR[1] + 1, high)):
         if max(low, first) <= min(high, last):
             yield max(low, first), min(high, last)
+
+
+def _joined(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return ranges in their order, neighbours as one."""
+    found: list[tuple[int, int]] = []
+    for low, high in sorted(ranges):
+        begin = found.pop()[0] if found and found[-1][1] == low - 1 else low
+        found.append((begin, high))
+    return found
 
 
 def _pinned(root: FNode) -> dict[FNode, FNode]:
