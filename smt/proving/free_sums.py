@@ -28,8 +28,8 @@ RELATION_SECONDS, FACT_SECONDS, ROUNDING_SECONDS = 8.0, 2.0, 12.0
 """Seconds for what relates the sums, for a fact about one or a flag, and for the case of a free sum."""
 MOST_MOVED = 13
 """Distances with which the places change that are asked about together at first, at most."""
-MORE_BITS = 2
-"""A word that is rounded has at least so many bits more than the result's significand."""
+MORE_BITS, MOST_FLAGS = 2, 64
+"""A sum has at least so many bits more than the result's significand, and at most so many flags beside it."""
 
 
 @dataclass(frozen=True)
@@ -127,22 +127,26 @@ class FreeSums:
         return bisect_left(self._distances, distance) < bisect_right(self._distances, distance)
 
     def _pair(self, low: int, high: int) -> tuple[FNode, FNode] | None:
-        """Return the first words of both sides that are related at all distances, None if there are none."""
+        """Return the first words of both sides that are related at all distances, None if there are none.
+
+        Not too many flags may be computed from the product beside them.
+        """
         words: tuple[list[FNode], list[FNode]] = [], []
         for x, of_product in self.of_product.items():
             if of_product and self.of_addend[x] and width_of(x) >= self._least and x in self._sides:
                 words[self._sides[x]].append(x)
         tried = list(filter(self._has_rows, range(low, high + 1)))
+        few = tried[:: len(tried) // 4 + 1]  # since most words are not related at all
         for x, y in product(*words):
-            # a few distances first, since most words are not related at all
-            few = tried[:: len(tried) // 4 + 1]
-            if tried and all(any(self._kinds(x, y, d)) for d in [*few, *tried]) and self._is_whole(x, y):
-                return x, y
+            if tried and all(any(self._kinds(x, y, d)) for d in [*few, *tried]):
+                flags = self._flags_beside(x, y)
+                if flags is not None and flags <= MOST_FLAGS:
+                    return x, y
         return None
 
-    def _is_whole(self, x: FNode, y: FNode) -> bool:
-        """Return whether all that depends on the product, but for flags, depends on one of two words."""
-        pending, seen = [self.claim], {x, y}
+    def _flags_beside(self, x: FNode, y: FNode) -> int | None:
+        """Count the flags that depend on the product, but on neither word; None if a word does so, too."""
+        pending, seen, flags = [self.claim], {x, y}, 0
         above = dict.fromkeys(seen, True)
         bottom_up(self.claim, above, lambda _, of: any(of))
         while pending:
@@ -151,10 +155,12 @@ class FreeSums:
                 continue
             seen.add(node)
             if node is self._product:
-                return False
+                return None
             if width_of(node) > 1 or above[node]:
                 pending += node.args()
-        return True
+            else:
+                flags += 1
+        return flags
 
     def _kinds(self, x: FNode, y: FNode, distance: int) -> Iterator[tuple[_Kind, int]]:
         """Yield how two words are related at a distance, and by how many places."""
@@ -303,8 +309,18 @@ class _Case:
         if not of.of_product[flag]:
             del self._given[symbol]
             return flag
-        self._compare(holds, values)
+        if not self._is_bit(holds, values):
+            self._compare(holds, values)
         return symbol
+
+    def _is_bit(self, holds: FNode, values: Sequence[int]) -> bool:
+        """Prove that a flag is a bit of the coarse sum, or its opposite, and return whether that is proved."""
+        m, sums = self._m, self._of.column(self._cut.kind.coarse, self._distances)
+        for i, negated in product(range(self._coarse.bv_width()), (False, True)):
+            if all((x >> i & 1 != v) == negated for x, v in zip(sums, values, strict=True)):
+                bit = m.Equals(m.BVExtract(self._coarse, i, i), m.BV(int(not negated), 1))
+                return self._proves(m.Iff(holds, bit))
+        return False
 
     def _values_lost(self) -> list[bool]:
         of, fine = self._of, self._cut.kind.fine
