@@ -128,6 +128,7 @@ def test_more_random_sums_are_decided_as_all_operands_decide() -> None:
 def of_unit(path: Path) -> Counter[bool] | None:
     """Count the leaves of a unit's theorem by whether they are of any sum, None if there is no theorem."""
     unit, meant = read_rtl(path)
+    assert meant is not None
     question = Equivalence(unit.design, in_one_pass(unit.design, meant), k=1)
     argument, whole = distance_cases(question, 0), question.formula
     assert argument is not None
