@@ -74,7 +74,7 @@ def _cone(term: FNode) -> dict[FNode, None]:
     return found
 
 
-def _of_one_side(claim: FNode) -> dict[FNode, int]:
+def of_one_side(claim: FNode) -> dict[FNode, int]:
     """Return the terms that only one of two compared results is computed from, with its number."""
     best: dict[FNode, int] = {}
     least = 0
@@ -107,7 +107,7 @@ class CaseNets:
         bottom_up(claim, order, lambda *_: None)
         self._words = [x for x in order if width_of(x) >= LEAST_BITS]
         self._flags = [x for x in order if not width_of(x) and not x.is_constant()]
-        self._of_one = _of_one_side(claim)
+        self._of_one = of_one_side(claim)
         self._users: dict[FNode, list[FNode]] = {}
         for x in order:
             for y in x.args():
@@ -437,7 +437,7 @@ def _near(rng: random.Random, significand: int, fmt: Format) -> int:
 
 EXPONENT_BITS = 32
 """Words of more bits are not exponents."""
-ROWS_OF_DISTANCE, TRIES_OF_DISTANCE = 5, 40
+ROWS_OF_DISTANCE, TRIES_OF_DISTANCE = 5, 8
 WORD_SECONDS = 5.0
 
 
@@ -579,25 +579,36 @@ def _alike(values: np.ndarray) -> int:
     return int(different[0]) if len(different) else len(values)
 
 
-def rows_of_all_distances(a: Operand, b: Operand, c: Operand) -> list[Mapping[str, int]]:
+def rows_of_all_distances(
+    a: Operand, b: Operand, c: Operand, count: int = ROWS_OF_DISTANCE
+) -> dict[int, list[Mapping[str, int]]]:
     """Return some finite operands of each distance that there is, whose product is not zero."""
     rng = random.Random(0)
     tops = [max(1, (1 << x.fmt.exponent_bits) - 2) for x in (a, b, c)]
-    found: list[Mapping[str, int]] = []
+    offset = a.fmt.e_min + b.fmt.e_min - c.fmt.e_min - 1
+    found: dict[int, list[Mapping[str, int]]] = {}
     for d in range(2 - tops[2], tops[0] + tops[1]):  # two fields minus that of c, each from 1 on
+        rows = found.setdefault(d + offset, [])
         least, most = max(2, d + 1), min(tops[0] + tops[1], d + tops[2])
-        count = 0
-        for i in range(TRIES_OF_DISTANCE if least <= most else 0):
-            total = (least, most)[i % 2] if i < 2 else rng.randint(least, most)
-            x = rng.randint(max(1, total - tops[1]), min(tops[0], total - 1))
+        for i in range(TRIES_OF_DISTANCE * count if least <= most else 0):
+            total = (least, most)[i // 2 % 2] if i % 2 == 0 else rng.randint(least, most)
+            ends = max(1, total - tops[1]), min(tops[0], total - 1)
+            x = rng.choice((*ends, rng.randint(*ends)))
             fields = x, total - x, total - d
-            row = {
-                z.name: z.drawn(rng, 0 if field == 1 and rng.random() < 0.5 else field, _fraction(rng, z.fmt))
-                for z, field in zip((a, b, c), fields, strict=True)
-            }
-            if a.significand(row[a.name]) and b.significand(row[b.name]):
-                found.append(row)
-                count += 1
-            if count == ROWS_OF_DISTANCE:
+            row = {z.name: _of_field(rng, z, field) for z, field in zip((a, b), fields, strict=False)}
+            significand = a.significand(row[a.name]) * b.significand(row[b.name])
+            if not significand:
+                continue
+            fraction = rng.choice((_fraction(rng, c.fmt), _near(rng, significand, c.fmt)))
+            row[c.name] = _of_field(rng, c, fields[2], fraction)
+            rows.append(row)
+            if len(rows) == count:
                 break
     return found
+
+
+def _of_field(rng: random.Random, operand: Operand, field: int, fraction: int | None = None) -> int:
+    """Return a pattern with an exponent field from 1 on, or a subnormal one in the place of the first."""
+    subnormal = field == 1 and rng.random() < 0.5
+    some = rng.choice((_fraction(rng, operand.fmt), 1 if subnormal else 0)) if fraction is None else fraction
+    return operand.drawn(rng, 0 if subnormal else field, some)

@@ -24,6 +24,7 @@ from pysmt.fnode import FNode
 from mmaproof.designs.formats import Format, Specials
 from mmaproof.smt.proving.case_nets import CaseNets, ExponentWords, Operand, rows_of_all_distances, samples
 from mmaproof.smt.proving.columns import Columns
+from mmaproof.smt.proving.free_sums import FreeSums
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError, conjuncts
 from mmaproof.smt.proving.walk import bottom_up, substituted, symbols_in
 from mmaproof.smt.solving.limits import worked
@@ -40,6 +41,10 @@ NEAR = -2, 1
 RANGE_SECONDS = 12.0
 """Seconds for a range of distances in one leaf, before its words are compared."""
 PRODUCT_SECONDS, FACTOR_SECONDS = 30.0, 5.0
+ROWS_OF_SUM, ZERO_SECONDS = 24, 30.0
+"""Samples of a distance from which it is seen how sums are related, and seconds for a c that is zero."""
+MOST_LOST = 3
+"""Single distances that are not proved of any sum, after which no more are tried."""
 FLAGS = "opposite signs", "c zero"
 Samples = Callable[[int, int, Sequence[bool | None]], Sequence[Mapping[str, int]]]
 """Operands with a distance in a range, and with flags."""
@@ -72,6 +77,8 @@ class DistanceCases:
         self._factors: tuple[FNode, FNode] | None = None
         self._product: FNode | None = None
         self._facts: list[FNode] = []
+        self._known: list[FNode] = []
+        """what lemmas about products assume"""
 
     def prove(self) -> None:
         """Add the steps. Raises NotComposedError."""
@@ -93,8 +100,11 @@ class DistanceCases:
         for word in fractions:
             cases.divide(word)
         cases.special()
+        ranges = [(lowest, highest)]
         if has_product:
-            cases.assume([self._exponents(claim, distance), *self._facts])
+            claim = self._exponents(self._usual(claim), distance)
+            cases.assume([claim, *self._facts])
+            ranges = cases.free_sums(lambda: self._sums(claim, distance), self._zero(*self._c), lowest, highest)
         cases.below(lowest)
         cases.above(highest)
         never = [x.is_false() for x in self._subnormal()]
@@ -104,9 +114,23 @@ class DistanceCases:
         ways: list[tuple[bool | None, ...]] = [(False,) if holds else (False, True) for holds in never]
         if has_product:
             ways[:2] = [(None,), (None,)]
-        for subnormal in product(*ways):
-            cases.between(lowest, highest, subnormal)
+        for (low, high), subnormal in product(ranges, product(*ways)):
+            cases.between(low, high, subnormal)
         cases.conclude()
+
+    def _sums(self, claim: FNode, distance: FNode) -> FreeSums | None:
+        """Return the claim with sums that are cut out, None of a multiplication."""
+        m, (c, fmt), product = self._m, self._c, self._product
+        if product is None or not c.is_symbol():
+            return None
+        operands = self._operands()
+        rows = {
+            d: [x for x in some if operands[2].significand(x[c.symbol_name()])]
+            for d, some in rows_of_all_distances(*operands, ROWS_OF_SUM).items()
+        }
+        normal, opposite = m.Not(self._subnormal()[2]), self._opposite()
+        conditions = [normal, opposite, m.And(normal, opposite), m.And(normal, m.Not(opposite))]
+        return FreeSums(self._kernel, claim, self._facts, (product, c, distance), fmt.precision, conditions, rows)
 
     # --- the product ------------------------------------------------------------------------------------------
 
@@ -124,14 +148,36 @@ class DistanceCases:
         self._product = p = self._defined("product", own)
         self._size(u, v, own)
         self._facts = [substituted(kernel.environment, fact, {u: x, v: y, own: p}) for fact in _sizes(m, u, v, own)]
-        places = {own_word: p}
-        for word in words:
+        return {own_word: p, **self._images(kernel.root, own_word)}
+
+    def _images(self, term: FNode, own_word: FNode | None = None) -> dict[FNode, FNode]:
+        """Return the image of each word that is the product, moved perhaps, but for one."""
+        places: dict[FNode, FNode] = {}
+        p, kernel = self._product, self._kernel
+        if p is None or self._factors is None:
+            return places
+        definitions = {z: t for t, z in kernel.definitions.items()}
+        x, y = self._factors
+        for word in _nodes(term):
             if word is not own_word and (found := self._shifted(word, p)) is not None:
                 image = self._moved(found, word.bv_width())
-                if not self._is_product(word, (x, u), (y, v), substituted(kernel.environment, image, {p: own})):
-                    continue
-                places[word] = image
+                product = substituted(kernel.environment, image, {p: kernel.definitions[p]})
+                if self._is_product(word, (x, definitions[x]), (y, definitions[y]), product):
+                    places[word] = image
         return places
+
+    def _usual(self, claim: FNode) -> FNode:
+        """Return the claim with words replaced that are the product of operands that are not special.
+
+        That no operand is special is known. Some units have no integer bit in a pattern that is no number.
+        """
+        usual, kernel = self._m.Not(self._special()), self._kernel
+        are_usual = self._columns.values(usual).tolist()
+        self._columns = Columns([row for row, x in zip(self._columns.rows, are_usual, strict=True) if x])
+        for variable, term in kernel.definitions.items():
+            self._columns.define(variable, self._columns.values(term))
+        self._known = [usual]
+        return substituted(kernel.environment, claim, self._images(claim))
 
     def _defined(self, name: str, term: FNode) -> FNode:
         variable: FNode = self._m.Symbol(
@@ -193,7 +239,7 @@ class DistanceCases:
                     continue
                 same = m.Equals(inner, image) if width_of(inner) else m.Iff(inner, image)
                 try:
-                    kernel.use(same, [], "a factor of a product", seconds=FACTOR_SECONDS)
+                    kernel.use(same, self._known, "a factor of a product", seconds=FACTOR_SECONDS)
                 except NotComposedError:
                     continue
                 over[inner] = own
@@ -231,7 +277,8 @@ class DistanceCases:
         kernel, m = self._kernel, self._m
         term, usual = kernel.definitions[distance], m.Not(self._special())
         addend = _exponent(m, *self._c, term.bv_width())
-        words = ExponentWords(kernel, distance, addend, [usual], rows_of_all_distances(*self._operands()))
+        rows = [x for some in rows_of_all_distances(*self._operands()).values() for x in some]
+        words = ExponentWords(kernel, distance, addend, [usual], rows)
         places = words.places(claim, frozenset(self._symbols[:2]))
         known = [usual, *self._facts]
         for fact, why in self._ranges(term, addend):
@@ -412,10 +459,8 @@ class Cases:
     def between(self, low: int, high: int, subnormal: Sequence[bool | None]) -> None:
         """Refute a distance from ``low`` to ``high`` where each flag of subnormal operands is as stated."""
         everywhere = tuple((0, x.bv_width()) for x in self._divided)
-        for first, last in ((low, min(NEAR[0] - 1, high)), (NEAR[0], min(NEAR[1], high)), (NEAR[1] + 1, high)):
-            begin, compared, self._at_once = max(low, first), self._nets is not None, FIRST_RANGE
-            if begin > last:
-                continue
+        for first, last in _apart(low, high):
+            begin, compared, self._at_once = first, self._nets is not None, FIRST_RANGE
             if compared and not any(
                 self._rows(_Box((begin, last), x, everywhere), subnormal) for x in self._ways(subnormal[-1])
             ):
@@ -423,12 +468,46 @@ class Cases:
                 self._box(_Box((begin, last), (None,) * len(self._flags), everywhere), subnormal)
                 continue
             while begin <= last:
-                most = self._at_once if not compared else NEAR_COMPARED if first == NEAR[0] else MOST_COMPARED
+                is_near = NEAR[0] <= first <= NEAR[1]
+                most = self._at_once if not compared else NEAR_COMPARED if is_near else MOST_COMPARED
                 distance = begin, min(begin + most - 1, last)
                 nets = self._common(_Box(distance, (None,) * len(self._flags), everywhere), subnormal)
                 for flags in self._ways(subnormal[-1]):
                     self._box(_Box(distance, flags, everywhere), subnormal, nets)
                 begin = distance[1] + 1
+
+    def free_sums(self, sums: Callable[[], FreeSums | None], zero: FNode, low: int, high: int) -> list[tuple[int, int]]:
+        """Refute distances with sums that are any words, and a c that is zero. Return the ranges that are left."""
+        found, is_zero = sums(), self._symbol(zero)
+        ranges = [] if found is None else [y for x in _apart(low, high) for y in found.ranges(*x)]
+        if found is None or all(cut is None for *_, cut in ranges):
+            return [(low, high)]
+        try:
+            self._refute_usual([is_zero], "c zero", ZERO_SECONDS)
+        except NotComposedError:
+            return [(low, high)]
+        left: list[tuple[int, int]] = []
+        lost = 0
+        while ranges:
+            begin, end, cut = ranges.pop()
+            if lost == MOST_LOST:
+                left.append((begin, end))
+                continue
+            within, why = self._within(_Box((begin, end), (), ()), (None,) * len(self._subnormal))
+            case = self._m.And(self._m.Not(self._special), self._m.Not(is_zero), *within)
+            try:
+                if cut is not None:
+                    found.refute(substituted(self._kernel.environment, case, self._given), cut, (begin, end), why)
+                    self._refuted.append(case)
+                    continue
+            except NotComposedError:
+                if begin < end:
+                    middle = (begin + end) // 2
+                    ranges += [(begin, middle, cut), (middle + 1, end, cut)]
+                    continue
+                lost += 1
+            left.append((begin, end))
+        return _joined(left)
 
     def _ways(self, subnormal_c: bool | None) -> tuple[tuple[bool | None, ...], ...]:
         """Return flags that make all cases. Only a subnormal c may be zero; its sign is not looked at then."""
@@ -509,7 +588,7 @@ class Cases:
             if holds is not None:
                 within.append(flag if holds else m.Not(flag))
                 why += f", {name}" if holds else ""
-        for word, (lowest, highest) in zip(self._divided, box.places, strict=True):
+        for word, (lowest, highest) in zip(self._divided, box.places, strict=False):
             width = word.bv_width()
             if lowest > 0:
                 within.append(m.BVULE(m.BV(1 << (lowest - 1), width), word))
@@ -543,6 +622,22 @@ class Cases:
         width = self._d.bv_width()
         found: FNode = self._m.BV(value % (1 << width), width)
         return found
+
+
+def _apart(low: int, high: int) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of a range in which terms may cancel, and may not."""
+    for first, last in ((low, NEAR[0] - 1), NEAR, (NEAR[1] + 1, high)):
+        if max(low, first) <= min(high, last):
+            yield max(low, first), min(high, last)
+
+
+def _joined(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return ranges in their order, neighbours as one."""
+    found: list[tuple[int, int]] = []
+    for low, high in sorted(ranges):
+        begin = found.pop()[0] if found and found[-1][1] == low - 1 else low
+        found.append((begin, high))
+    return found
 
 
 def _pinned(root: FNode) -> dict[FNode, FNode]:

@@ -27,7 +27,6 @@ DESIGNS = {u.path: u for u in OWN_UNITS}
 NOT_PROVED = {"two_path/bf16_l8.toml": "no net is proved to carry the largest exponent within four minutes"}
 """own units for which no proof is known, and why"""
 NOT_TRIED = {
-    "fma/single_fp32.toml": "two hundred cases of 2.6 CPU seconds and more",
     "fmul/fp32_single.toml": "factors that are normalised first make another product than that of the design",
 }
 """own units that agree with their design on random operands; no test spends minutes on not proving them"""

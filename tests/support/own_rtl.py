@@ -58,7 +58,7 @@ _FMA = "cdna1/v_mfma_f32_32x32x4f16@L=1,fraction_bits=76,alignment=jam,zero_sum=
 """One product and c, exactly: no bits are lost below those that rounding sees."""
 _FMA_BF16 = "cdna1/v_mfma_f32_32x32x4bf16@L=1,fraction_bits=42,alignment=jam,zero_sum=ieee"
 _FMA_TO_BF16 = "cpu/vfmadd231bf16@subnormals=kept,product_exponent=summed,c_subnormal=e-min"
-_FMA_FP32 = "cpu/vfmadd231ps"
+_FMUL = "cpu/vfmadd231ps"
 _FADD = "cpu/vfmadd231ps@product_exponent=summed,c_subnormal=e-min"
 """x * 1 + y: what is not normalised before it is aligned loses no bits that rounding sees."""
 FADD_FP16 = (
@@ -73,13 +73,14 @@ OWN_UNITS = (
     OwnUnit("fma/counted_fp16.toml", _FMA, Tier.SLOW),
     OwnUnit("fma/counted_bf16.toml", _FMA_BF16, Tier.SLOW),
     OwnUnit("fma/counted_to_bf16.toml", _FMA_TO_BF16, Tier.MIDDLE),
-    OwnUnit("fma/single_fp32.toml", _FMA_FP32, Tier.SLOW),
+    OwnUnit("fma/single_fp32.toml", _FADD, Tier.SLOW),
+    OwnUnit("fma/counted_fp32.toml", _FADD, Tier.SLOW),
     OwnUnit("fadd/fp16_single.toml", FADD_FP16, Tier.MIDDLE),
     OwnUnit("fadd/fp16_two_path.toml", FADD_FP16, Tier.MIDDLE),
     OwnUnit("fadd/fp32_single.toml", _FADD, Tier.SLOW),
     OwnUnit("fadd/fp32_two_path.toml", _FADD, Tier.SLOW),
-    OwnUnit("fmul/fp32_single.toml", _FMA_FP32, Tier.SLOW),
-    OwnUnit("fmul/fp32_booth.toml", _FMA_FP32, Tier.SLOW),
+    OwnUnit("fmul/fp32_single.toml", _FMUL, Tier.SLOW),
+    OwnUnit("fmul/fp32_booth.toml", _FMUL, Tier.SLOW),
     OwnUnit("tree/fp16_l4.toml", _VOLTA, Tier.QUICK),
     OwnUnit("tree/fp16_l8.toml", _AMPERE, Tier.MIDDLE),
     OwnUnit("tree/fp16_l16.toml", _HOPPER, Tier.MIDDLE),
