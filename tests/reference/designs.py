@@ -322,7 +322,8 @@ def _gaudi2(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_co
         zero_sum=p.zero_sum.value,
         flushes_operands=p.subnormals.value == "flushed",
         nan_code=nan_code,
-        **_some(_formats(design), "a_format", "b_format"),
+        **_formats(design),
+        **_some(_readings(design), "rho"),
     )
 
 
@@ -338,7 +339,8 @@ def _gaudi3(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_co
         cut=_cut(p),
         floor=p.floor,
         nan_code=nan_code,
-        **_some(_formats(design), "a_format", "b_format"),
+        **_formats(design),
+        **_some(_readings(design), "rho"),
     )
 
 
@@ -395,9 +397,22 @@ def _tensix(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_co
 
 
 def _hmx(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
-    """Only how far products are kept, and whether the register wraps, are asked of the design."""
+    """Only how far products are kept, whether the register wraps, and the rounding are asked of the design."""
     p = _settings(design)
-    return hmx.dot(a, b, operands.c, places=p.fraction_bits - p.floor, wraps=p.carry_bits is not None)
+    return hmx.dot(
+        a,
+        b,
+        operands.c,
+        places=p.fraction_bits - p.floor,
+        wraps=p.carry_bits is not None,
+        nan_code=nan_code,
+        **_some(_readings(design), "d_format", "rho"),
+    )
+
+
+def _vfpu(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
+    """Only the rounding is asked of the design."""
+    return psp.vdot_and_vadd(a, b, operands.c, nan_code=nan_code, **_some(_readings(design), "d_format", "rho"))
 
 
 _FAMILIES: dict[str, Ask] = {
@@ -415,7 +430,7 @@ _FAMILIES: dict[str, Ask] = {
     "rvbna": _rvbna,
     "vortex-tfr": _vortex,
     "tensix": _tensix,
-    "vfpu": lambda design, a, b, operands, nan_code: psp.vdot_and_vadd(a, b, operands.c),
+    "vfpu": _vfpu,
     "hmx": _hmx,
     "integer": _integer,
     "interleaved-fma": _interleaved,
