@@ -86,7 +86,7 @@ OF_FUSED_SUMS = ("a_format", "b_format", "zero_c", "zero_product", "e_zero", "ne
 def _fdpa_late(function: Callable[..., int]) -> Ask:
     def ask(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
         p = _settings(design)
-        chosen = _some(_readings(design), *OF_FUSED_SUMS)
+        chosen = _some(_readings(design), *OF_FUSED_SUMS, "c_format", "d_format")
         if function is families.gtr_fdpa:
             chosen["far_c"] = p.far_c.value
         if design.block is not None:
