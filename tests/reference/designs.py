@@ -126,7 +126,7 @@ def _e_fdpa(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_co
     p = _settings(design)
     if p.summation.value == "pairwise":
         return _tree(design, a, b, operands, nan_code)
-    chosen = _some(_readings(design), "a_format", "b_format", "negative_zero", *OF_RESULTS)
+    chosen = _some(_readings(design), *_formats(design), "negative_zero", *OF_RESULTS)
     return families.e_fdpa(a, b, operands.c, L=p.L, nan_code=nan_code, **chosen)
 
 

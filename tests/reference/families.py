@@ -33,7 +33,6 @@ from reference.exact import (
 from reference.formats import CONVERSIONS, FORMATS, Number, decode, floor_log2
 
 ONE = Number("finite", 0, 1, 0, 0)
-FP32 = FORMATS["fp32"]
 
 
 def check_choice(name: str, value: str, allowed: Sequence[str]) -> None:
@@ -194,12 +193,14 @@ def e_fdpa(
     b_format: str,
     L: int,  # noqa: N803 - its name in the papers
     nan_code: int,
+    c_format: str = "fp32",
+    d_format: str = "fp32",
     rho: str = "rne-fp32",
     overflow: str = "A",
     negative_zero: str = "A",
     subnormals: str = "kept",
 ) -> int:
-    """Xie, algorithms 5 and 6, for one element: steps of L products, each an exact sum rounded once to fp32.
+    """Xie, algorithms 5 and 6, for one element: steps of L products, each an exact sum rounded once to d.
 
     An exact zero sum is +0. Open points: 6 ``overflow`` of an RZ rho, 7 ``negative_zero``.
     """
@@ -213,17 +214,17 @@ def e_fdpa(
         negative_zero=negative_zero,
         subnormals=subnormals,
     )
-    check_output(design, "fp32")
+    check_output(design, d_format)
 
     def step(_: int, pairs: Sequence[Pair], accumulator: Number) -> int:
-        special = special_value(pairs, accumulator, FP32, nan_code)
+        special = special_value(pairs, accumulator, FORMATS[d_format], nan_code)
         if special is not None:
             return special
         products = [(x.signed * y.signed, x.scale + y.scale) for x, y in pairs]
         return design.convert(*exact_sum([*products, (accumulator.signed, accumulator.scale)]))
 
     pairs = decode_pairs(a, b, a_format, b_format, L, subnormals)
-    return chain(pairs, c, step, c_format="fp32", d_format="fp32", length=L, subnormals=subnormals)
+    return chain(pairs, c, step, c_format=c_format, d_format=d_format, length=L, subnormals=subnormals)
 
 
 # --- ST-FDPA and GST-FDPA
