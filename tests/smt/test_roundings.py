@@ -172,7 +172,7 @@ BASES = [
         find_design("cdna2/v_mfma_f32_32x32x8f16"),
     ),
     *(find_design("rtx-blackwell/f32.e4m3.e2m1.f32.ue8m0"), find_design("riscv/bulk.m1n1k8.f32.f16.f16.f32")),
-    *map(find_design, ("cdna1/v_mfma_f32_32x32x8f16@fraction_bits=150", "cdna3/v_mfma_f32_32x32x8_bf16")),
+    *map(find_design, ("cdna1/v_mfma_f32_32x32x8f16@fraction_bits=1200", "cdna3/v_mfma_f32_32x32x8_bf16")),
     *map(find_design, ("cdna3/v_mfma_f32_32x32x16_bf8_bf8", "rtx-blackwell/block16.f32.e2m1.e2m1.f32.ue4m3")),
     *map(find_design, ("rdna3/v_dot2_f32_bf16", "rdna4/v_dot2_f32_bf16", "hopper/mma.f32.e4m3.e4m3.f32")),
     *map(find_design, ("gaudi2/f32.bf16.bf16.f32", "gaudi3/f32.bf16.bf16.f32", "hexagon/hmx", "psp/vdot")),
