@@ -184,7 +184,7 @@ _PACKED = "packed-"
 """What stands before a format eXmY in the name of a conversion: ``rz-e8m13`` is of fp32, with 13 fraction bits."""
 
 
-def rounding_to(rounding: Rounding, fmt: Format) -> str:
+def rounding_to(rounding: Rounding | Stochastic, fmt: Format) -> str:
     """Return the name of the conversion that rounds to ``fmt``, all of whose fraction bits it uses."""
     return f"{rounding}-{fmt.name}" if float_format(fmt.name) is None else f"{rounding}-{_PACKED}{fmt.name}"
 
@@ -230,6 +230,25 @@ class WithFloats(tuple[str, ...]):
 
     def __contains__(self, name: object) -> bool:
         return super().__contains__(name) or (isinstance(name, str) and _named(name) is not None)
+
+    @property
+    def text(self) -> str:
+        """All of them for a person: roundings and formats, then the names that are not made of both."""
+        others = [x for x in self if x != rounding_to(RHO[x].rounding, RHO[x].target)]
+        return f"{', '.join(Rounding)} to a format with a sign (rne-fp32, rto-bf16, rz-e4m3); {', '.join(others)}"
+
+    def why_not(self, name: object) -> str | None:
+        """Return why a conversion is not among them that names a format which is known; None otherwise."""
+        rounding, _, target = str(name).partition("-")
+        try:
+            fmt = find_format(target.removeprefix(_PACKED))
+        except InputError:
+            return None
+        if fmt.is_integer:
+            return f"a conversion to {fmt.name} is called {fmt.name}"
+        if not fmt.signed:
+            return f"{fmt.name} has no sign"
+        return f"it is called {rounding_to(Rounding(rounding), fmt)}" if rounding in list(Rounding) else None
 
 
 class WithIntegers(tuple[str, ...]):
