@@ -79,8 +79,7 @@ class Definition:
             case kind:
                 good = isinstance(value, kind)
         if not good:
-            reason = self.values.why_not(value) if isinstance(self.values, WithFloats) else None
-            because = "" if reason is None else f"{reason}; "
+            because = self.values.why_not(value) if isinstance(self.values, WithFloats) else ""
             raise DesignError(f"parameter {name} = {value}: {because}allowed is {self.allowed()}", name)
 
 

@@ -191,7 +191,7 @@ def test_a_parameter_of_another_kind_of_step_has_no_effect():
     [
         ("rne-binary8p4ue", "binary8p4ue has no sign; allowed is rz, rne"),
         ("rne-e8m0", "e8m0 has no sign"),
-        ("rz-int8", "a conversion to int8 is called int8"),
+        ("rz-int8", "it is called int8"),
         ("rtn-e6m9", "it is called rtn-packed-e6m9"),
         ("rne-fp17", "= rne-fp17: allowed is rz, rne, rna, rtn, rtp, rto to a format with a sign"),
         ("up-bf16", "= up-bf16: allowed is"),
