@@ -18,7 +18,7 @@ from reference.formats import FORMATS, Number, convert, decode
 
 EXTRA = 2
 NAN, INFINITY = 0x7FC00000, 0x7F800000
-UNBOUNDED = {"flush": True, "tininess": "unbounded"}
+UNBOUNDED: dict[str, Any] = {"flush": True, "tininess": "unbounded"}
 """A result counts as subnormal when it was rounded, whatever its exponent."""
 
 
