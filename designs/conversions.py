@@ -184,26 +184,26 @@ _PACKED = "packed-"
 """What stands before a format eXmY in the name of a conversion: ``rz-e8m13`` is of fp32, with 13 fraction bits."""
 
 
-def rounding_to(rounding: Rounding, fmt: Format) -> str:
+def rounding_to(rounding: Rounding | Stochastic, fmt: Format) -> str:
     """Return the name of the conversion that rounds to ``fmt``, all of whose fraction bits it uses."""
     return f"{rounding}-{fmt.name}" if float_format(fmt.name) is None else f"{rounding}-{_PACKED}{fmt.name}"
 
 
-def _named(name: str) -> Conversion | None:
-    """Return the conversion to an integer register, or to a format of floats, that is found by name; else None."""
+def _named(name: str) -> Conversion | str:
+    """Return the conversion to an integer register, or to a format of floats, that is found by name; else why not."""
     whole = integer_format(name)
     if whole is not None:
-        return Conversion(Rounding.RZ, whole, whole.fraction_bits) if whole.name == name else None
+        called = f"it is called {whole.name}"
+        return Conversion(Rounding.RZ, whole, whole.fraction_bits) if whole.name == name else called
     rounding, _, target = name.partition("-")
     try:
         fmt = find_format(target.removeprefix(_PACKED))
     except InputError:
-        return None
+        return ""
     if rounding not in list(Rounding) or fmt.is_integer or not fmt.signed:
-        return None
-    if name != rounding_to(Rounding(rounding), fmt):
-        return None
-    return Conversion(Rounding(rounding), fmt, fmt.fraction_bits)
+        return f"{fmt.name} has no sign" if not fmt.signed else f"it is called {fmt.name}" if fmt.is_integer else ""
+    called = rounding_to(Rounding(rounding), fmt)
+    return Conversion(Rounding(rounding), fmt, fmt.fraction_bits) if name == called else f"it is called {called}"
 
 
 class _Conversions(dict[str, Conversion]):
@@ -211,7 +211,7 @@ class _Conversions(dict[str, Conversion]):
 
     def __missing__(self, name: str) -> Conversion:
         found = _named(name)
-        if found is None:
+        if isinstance(found, str):
             raise KeyError(name)
         return found
 
@@ -220,7 +220,7 @@ def conversions_to(fmt: Format) -> tuple[str, ...]:
     """Return the names of the conversions to a format: those that are listed, else one for each rounding."""
     listed = tuple(name for name, rho in RHO.items() if rho.target is fmt)
     names = [fmt.name] if fmt.is_integer else [rounding_to(x, fmt) for x in Rounding]
-    return listed or tuple(name for name in names if _named(name) is not None)
+    return listed or tuple(name for name in names if isinstance(_named(name), Conversion))
 
 
 class WithFloats(tuple[str, ...]):
@@ -229,7 +229,18 @@ class WithFloats(tuple[str, ...]):
     __slots__ = ()
 
     def __contains__(self, name: object) -> bool:
-        return super().__contains__(name) or (isinstance(name, str) and _named(name) is not None)
+        return super().__contains__(name) or (isinstance(name, str) and isinstance(_named(name), Conversion))
+
+    @property
+    def text(self) -> str:
+        """All of them for a person: roundings and formats, then the names that are not made of both."""
+        others = [x for x in self if x != rounding_to(RHO[x].rounding, RHO[x].target)]
+        return f"{', '.join(Rounding)} to a format with a sign (rne-fp32, rto-bf16, rz-e4m3); {', '.join(others)}"
+
+    def why_not(self, name: object) -> str:
+        """Return why a conversion is not among them: it has no format with a sign, or another name. Else nothing."""
+        found = _named(str(name))
+        return f"{found}; " if isinstance(found, str) and found else ""
 
 
 class WithIntegers(tuple[str, ...]):

@@ -178,6 +178,8 @@ def _subnormal(fmt: Format, shape: tuple[int, ...], rng: np.random.Generator) ->
 def _sparse_fractions(fmt: Format, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
     """Return fractions with no bit set, one bit, all bits from some bit on, or any bits."""
     f = fmt.fraction_bits
+    if f == 0:
+        return np.zeros(shape, dtype=np.int64)
     one = np.int64(1) << rng.integers(0, f, shape)
     kinds = rng.integers(0, 4, shape)
     anything = rng.integers(0, 1 << f, shape)

@@ -58,6 +58,8 @@ class Definition:
         match self.values:
             case IntegerRange(low, high, otherwise):
                 return f"an integer {low}..{high}" + (f" or {otherwise}" if otherwise else "")
+            case WithFloats() as conversions:
+                return conversions.text
             case tuple():
                 return ", ".join(self.values)
             case readings if issubclass(readings, StrEnum):
@@ -77,7 +79,8 @@ class Definition:
             case kind:
                 good = isinstance(value, kind)
         if not good:
-            raise DesignError(f"parameter {name} = {value}: allowed is {self.allowed()}", name)
+            because = self.values.why_not(value) if isinstance(self.values, WithFloats) else ""
+            raise DesignError(f"parameter {name} = {value}: {because}allowed is {self.allowed()}", name)
 
 
 def parameter(

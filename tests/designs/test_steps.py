@@ -186,6 +186,22 @@ def test_a_parameter_of_another_kind_of_step_has_no_effect():
         find_design("volta/f32.f16.f16.f32@summation=sequential,group_size=2")
 
 
+@pytest.mark.parametrize(
+    ("rho", "problem"),
+    [
+        ("rne-binary8p4ue", "binary8p4ue has no sign; allowed is rz, rne"),
+        ("rne-e8m0", "e8m0 has no sign"),
+        ("rz-int8", "it is called int8"),
+        ("rtn-e6m9", "it is called rtn-packed-e6m9"),
+        ("rne-fp17", "= rne-fp17: allowed is rz, rne, rna, rtn, rtp, rto to a format with a sign"),
+        ("up-bf16", "= up-bf16: allowed is"),
+    ],
+)
+def test_a_conversion_is_refused_with_its_reason(rho, problem):
+    with pytest.raises(DesignError, match=f"parameter rho .*{problem}"):
+        find_design(f"volta/f32.f16.f16.f32@rho={rho}")
+
+
 def test_an_order_may_have_sixteen_residues():
     assert KOrder("mod16:0123/89ab/4567/cdef").permutation(16) == [0, 1, 2, 3, 8, 9, 10, 11, 4, 5, 6, 7, 12, 13, 14, 15]
     with pytest.raises(DesignError, match=r"each residue 0\.\.15 must occur once"):

@@ -227,11 +227,11 @@ def fp_add(x: int, y: int, fmt: str, control: Control) -> int:
     return sum_of_products([(one, ONE)], addend, fmt, control.nan, negative, rounding(fmt, control), 0)
 
 
-def fp_dot(pairs: Sequence[tuple[int, int]], formats: tuple[str, str], control: Control) -> int:
-    """FPDot: single precision."""
+def fp_dot(pairs: Sequence[tuple[int, int]], formats: tuple[str, str], control: Control, fmt: str = "fp32") -> int:
+    """FPDot: single precision, or another that is named."""
     unpacked = [(fp_unpack(x, formats[0], control), fp_unpack(y, formats[1], control)) for x, y in pairs]
     negative = exact_zero_sign(control.rmode)
-    return sum_of_products(unpacked, None, "fp32", control.nan, negative, rounding("fp32", control), 0)
+    return sum_of_products(unpacked, None, fmt, control.nan, negative, rounding(fmt, control), 0)
 
 
 # --- one element of the destination: c, and the pairs that one instruction adds to it in one go
@@ -250,7 +250,8 @@ def bf_dot_add(c: int, pairs: Pairs, formats: Formats, control: Control) -> int:
 
 def fp_dot_add(c: int, pairs: Pairs, formats: Formats, control: Control) -> int:
     """FPDotAdd, FPDotAdd_ZA, and BFDotAdd with FPCR.EBF = 1: of two pairs."""
-    return fp_add(c, fp_dot(pairs, formats[:2], control), "fp32", control)
+    *narrow, fmt = formats
+    return fp_add(c, fp_dot(pairs, (narrow[0], narrow[1]), control, fmt), fmt, control)
 
 
 def fp_mat_mul_add(c: int, pairs: Pairs, formats: Formats, control: Control) -> int:
@@ -259,7 +260,7 @@ def fp_mat_mul_add(c: int, pairs: Pairs, formats: Formats, control: Control) -> 
     if len(pairs) == 2:
         first, second = (fp_mul(x, y, fmt, control) for x, y in pairs)
     else:
-        first, second = (fp_dot(x, (narrow[0], narrow[1]), control) for x in (pairs[:2], pairs[2:]))
+        first, second = (fp_dot(x, (narrow[0], narrow[1]), control, fmt) for x in (pairs[:2], pairs[2:]))
     return fp_add(c, fp_add(first, second, fmt, control), fmt, control)
 
 

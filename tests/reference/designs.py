@@ -86,7 +86,7 @@ OF_FUSED_SUMS = ("a_format", "b_format", "zero_c", "zero_product", "e_zero", "ne
 def _fdpa_late(function: Callable[..., int]) -> Ask:
     def ask(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
         p = _settings(design)
-        chosen = _some(_readings(design), *OF_FUSED_SUMS)
+        chosen = _some(_readings(design), *OF_FUSED_SUMS, "c_format", "d_format")
         if function is families.gtr_fdpa:
             chosen["far_c"] = p.far_c.value
         if design.block is not None:
@@ -126,7 +126,7 @@ def _e_fdpa(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_co
     p = _settings(design)
     if p.summation.value == "pairwise":
         return _tree(design, a, b, operands, nan_code)
-    chosen = _some(_readings(design), "a_format", "b_format", "negative_zero", *OF_RESULTS)
+    chosen = _some(_readings(design), *_formats(design), "negative_zero", *OF_RESULTS)
     return families.e_fdpa(a, b, operands.c, L=p.L, nan_code=nan_code, **chosen)
 
 
@@ -322,7 +322,8 @@ def _gaudi2(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_co
         zero_sum=p.zero_sum.value,
         flushes_operands=p.subnormals.value == "flushed",
         nan_code=nan_code,
-        **_some(_formats(design), "a_format", "b_format"),
+        **_formats(design),
+        **_some(_readings(design), "rho"),
     )
 
 
@@ -338,7 +339,8 @@ def _gaudi3(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_co
         cut=_cut(p),
         floor=p.floor,
         nan_code=nan_code,
-        **_some(_formats(design), "a_format", "b_format"),
+        **_formats(design),
+        **_some(_readings(design), "rho"),
     )
 
 
@@ -395,9 +397,22 @@ def _tensix(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_co
 
 
 def _hmx(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
-    """Only how far products are kept, and whether the register wraps, are asked of the design."""
+    """Only how far products are kept, whether the register wraps, and the rounding are asked of the design."""
     p = _settings(design)
-    return hmx.dot(a, b, operands.c, places=p.fraction_bits - p.floor, wraps=p.carry_bits is not None)
+    return hmx.dot(
+        a,
+        b,
+        operands.c,
+        places=p.fraction_bits - p.floor,
+        wraps=p.carry_bits is not None,
+        nan_code=nan_code,
+        **_some(_readings(design), "d_format", "rho"),
+    )
+
+
+def _vfpu(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
+    """Only the rounding is asked of the design."""
+    return psp.vdot_and_vadd(a, b, operands.c, nan_code=nan_code, **_some(_readings(design), "d_format", "rho"))
 
 
 _FAMILIES: dict[str, Ask] = {
@@ -415,7 +430,7 @@ _FAMILIES: dict[str, Ask] = {
     "rvbna": _rvbna,
     "vortex-tfr": _vortex,
     "tensix": _tensix,
-    "vfpu": lambda design, a, b, operands, nan_code: psp.vdot_and_vadd(a, b, operands.c),
+    "vfpu": _vfpu,
     "hmx": _hmx,
     "integer": _integer,
     "interleaved-fma": _interleaved,

@@ -33,7 +33,6 @@ from reference.exact import (
 from reference.formats import CONVERSIONS, FORMATS, Number, decode, floor_log2
 
 ONE = Number("finite", 0, 1, 0, 0)
-FP32 = FORMATS["fp32"]
 
 
 def check_choice(name: str, value: str, allowed: Sequence[str]) -> None:
@@ -194,12 +193,14 @@ def e_fdpa(
     b_format: str,
     L: int,  # noqa: N803 - its name in the papers
     nan_code: int,
+    c_format: str = "fp32",
+    d_format: str = "fp32",
     rho: str = "rne-fp32",
     overflow: str = "A",
     negative_zero: str = "A",
     subnormals: str = "kept",
 ) -> int:
-    """Xie, algorithms 5 and 6, for one element: steps of L products, each an exact sum rounded once to fp32.
+    """Xie, algorithms 5 and 6, for one element: steps of L products, each an exact sum rounded once to d.
 
     An exact zero sum is +0. Open points: 6 ``overflow`` of an RZ rho, 7 ``negative_zero``.
     """
@@ -213,17 +214,17 @@ def e_fdpa(
         negative_zero=negative_zero,
         subnormals=subnormals,
     )
-    check_output(design, "fp32")
+    check_output(design, d_format)
 
     def step(_: int, pairs: Sequence[Pair], accumulator: Number) -> int:
-        special = special_value(pairs, accumulator, FP32, nan_code)
+        special = special_value(pairs, accumulator, FORMATS[d_format], nan_code)
         if special is not None:
             return special
         products = [(x.signed * y.signed, x.scale + y.scale) for x, y in pairs]
         return design.convert(*exact_sum([*products, (accumulator.signed, accumulator.scale)]))
 
     pairs = decode_pairs(a, b, a_format, b_format, L, subnormals)
-    return chain(pairs, c, step, c_format="fp32", d_format="fp32", length=L, subnormals=subnormals)
+    return chain(pairs, c, step, c_format=c_format, d_format=d_format, length=L, subnormals=subnormals)
 
 
 # --- ST-FDPA and GST-FDPA
@@ -399,10 +400,11 @@ class Rounded:
     product_overflow: str
     late_alignment: str = "floor"
     far_c: str = "rounded"
+    d_format: str = "fp32"
 
     def __post_init__(self) -> None:
         """Refuse a misspelt choice."""
-        check_output(self.step, "fp32")
+        check_output(self.step, self.d_format)
         check_choice("final_rounding", self.final_rounding, "AB")
         check_choice("product_overflow", self.product_overflow, "AB")
         check_choice("late_alignment", self.late_alignment, CHOICES["alignment"])
@@ -470,10 +472,10 @@ def rounded_special_value(pairs: Sequence[Pair], c: Number, design: Rounded) -> 
     """
     overflowed = [overflow_to_infinity(x, y) for x, y in pairs]
     if design.product_overflow == "B":
-        special = special_value(pairs, c, FP32, design.step.nan_code)
+        special = special_value(pairs, c, FORMATS[design.d_format], design.step.nan_code)
         if special is not None:
             return special
-    return special_value(overflowed, c, FP32, design.step.nan_code)
+    return special_value(overflowed, c, FORMATS[design.d_format], design.step.nan_code)
 
 
 def tr_fdpa(
@@ -493,10 +495,12 @@ def tr_fdpa(
     product_overflow: str = "A",
     late_alignment: str = "floor",
     nan_code: int,
+    c_format: str = "fp32",
+    d_format: str = "fp32",
     rho: str = "rne-fp32",
     **parameters: Any,
 ) -> int:
-    """Xie, algorithms 5 and 10, for one element; c and d are fp32, and ``parameters`` the rest of those of ``dot``.
+    """Xie, algorithms 5 and 10, for one element; ``parameters`` are the rest of those of ``dot``.
 
     ``fraction_bits`` is F. Open points: 1 ``zero_c``, 2 ``zero_product``, 11 ``final_rounding``, 12
     ``product_overflow``.
@@ -512,7 +516,7 @@ def tr_fdpa(
         e_zero=e_zero,
         **parameters,
     )
-    design = Rounded(inner, f2, final_rounding, product_overflow, late_alignment)
+    design = Rounded(inner, f2, final_rounding, product_overflow, late_alignment, d_format=d_format)
 
     def step(_: int, pairs: Sequence[Pair], accumulator: Number) -> int:
         special = rounded_special_value(pairs, accumulator, design)
@@ -522,7 +526,7 @@ def tr_fdpa(
         return final_sum(products, c_term(accumulator, inner), design, drops_small_c=False)
 
     pairs = decode_pairs(a, b, a_format, b_format, L, inner.subnormals)
-    return chain(pairs, c, step, c_format="fp32", d_format="fp32", length=L, subnormals=inner.subnormals)
+    return chain(pairs, c, step, c_format=c_format, d_format=d_format, length=L, subnormals=inner.subnormals)
 
 
 def gtr_fdpa(
@@ -543,6 +547,8 @@ def gtr_fdpa(
     late_alignment: str = "floor",
     far_c: str = "dropped",
     nan_code: int,
+    c_format: str = "fp32",
+    d_format: str = "fp32",
     rho: str = "rne-fp32",
     scale_a: Sequence[int] = (),
     scale_b: Sequence[int] = (),
@@ -566,7 +572,7 @@ def gtr_fdpa(
         e_zero=e_zero,
         **parameters,
     )
-    design = Rounded(inner, f2, final_rounding, product_overflow, late_alignment, far_c)
+    design = Rounded(inner, f2, final_rounding, product_overflow, late_alignment, far_c, d_format)
 
     pairs = decode_pairs(a, b, a_format, b_format, L, inner.subnormals)
     scales = [(ONE, ONE)] * len(pairs) if block is None else decode_scales(scale_a, scale_b, "e8m0", len(pairs), block)
@@ -587,4 +593,4 @@ def gtr_fdpa(
             return special
         return final_sum(products, joins, design, drops_small_c=far_c != "rounded")
 
-    return chain(pairs, c, step, c_format="fp32", d_format="fp32", length=L, subnormals=inner.subnormals)
+    return chain(pairs, c, step, c_format=c_format, d_format=d_format, length=L, subnormals=inner.subnormals)

@@ -19,8 +19,6 @@ from itertools import accumulate
 from reference.exact import Pair, chain, decode_pairs, exact_sum, special_value
 from reference.formats import FORMATS, Number, convert, floor_log2
 
-FP32 = FORMATS["fp32"]
-
 
 @dataclass(frozen=True)
 class Factor:
@@ -124,18 +122,22 @@ def gaudi2(
     zero_sum: str,
     flushes_operands: bool,
     nan_code: int,
+    c_format: str = "fp32",
+    d_format: str = "fp32",
+    rho: str = "rne-fp32",
 ) -> int:
     """Gaudi 2: the products, cut at F below their largest exponent, plus c, rounded once to nearest even fp32.
 
     A c or a result that is subnormal is a zero of its sign, and so is an operand where ``flushes_operands`` says so.
-    A sum that is exactly zero is +0 ("positive"); or it is -0 if all of its terms are ("ieee"); or if all products are
-    zero and most of them negative ("majority").
+    A sum that is exactly zero is +0 ("positive"); or it is -0 if all of its terms are, or if they are not alike and
+    ``rho`` rounds down ("ieee"); or if all products are zero and most of them negative ("majority").
     """
     if zero_sum not in ("positive", "ieee", "majority"):
         raise ValueError(f"zero_sum is {zero_sum!r}")
+    layout = FORMATS[d_format]
 
     def step(_: int, pairs: Sequence[Pair], accumulator: Number) -> int:
-        special = special_value(pairs, accumulator, FP32, nan_code)
+        special = special_value(pairs, accumulator, layout, nan_code)
         if special is not None:
             return special
         products = products_of(pairs, (a_format, b_format), via, product_exponent, cut)
@@ -145,27 +147,20 @@ def gaudi2(
         whole, scale = exact_sum([(total, unit), (accumulator.signed, accumulator.scale)])
         if whole == 0:
             negatives = sum(x.negative for x in products)
+            signs = {accumulator.sign == 1, *(x.negative for x in products)}
             all_zero = all(x.exponent is None for x in products)
             negative = {
                 "positive": False,
-                "ieee": negatives == len(products) and accumulator.sign == 1,
+                "ieee": signs == {True} or (len(signs) == 2 and rho.startswith("rtn")),
                 "majority": all_zero and 2 * negatives > len(products),
             }[zero_sum]
-            return int(negative) << 31
-        return convert(whole, scale, "rne-fp32", negative_zero="B", flush=True)
+            return layout.signed(int(negative), 0) << layout.ignored_bits
+        return convert(whole, scale, rho, negative_zero="B", flush=True)
 
     flushed = "flushed" if flushes_operands else "kept"
     pairs = decode_pairs(a, b, a_format, b_format, L, flushed, "kept")
-    d = c
-    for start in range(0, len(pairs), L):
-        d = step(start, pairs[start : start + L], _flushed(d))
-    return d
-
-
-def _flushed(c: int) -> Number:
-    """The accumulator of a pattern of fp32; a zero of its sign in the place of a subnormal number."""
-    (x, _), *_ = decode_pairs([c], [c], "fp32", "fp32", 1, "flushed", "kept")
-    return x
+    settings = {"subnormals": "accumulator-and-results", "flushed_sign": "kept"}
+    return chain(pairs, c, step, c_format=c_format, d_format=d_format, length=L, **settings)
 
 
 def gaudi3(
@@ -181,24 +176,27 @@ def gaudi3(
     cut: Cut,
     floor: int | None,
     nan_code: int,
+    c_format: str = "fp32",
+    d_format: str = "fp32",
+    rho: str = "rz-fp32",
 ) -> int:
     """Gaudi 3: the products and c, cut at F below the largest exponent of all (``floor`` at least), truncated to fp32.
 
     A zero result is +0, and what overflows is infinite.
     """
 
-    def step(_: int, pairs: Sequence[Pair], accumulator: Number) -> int:
-        special = special_value(pairs, accumulator, FP32, nan_code)
+    def step(start: int, pairs: Sequence[Pair], accumulator: Number) -> int:
+        special = special_value(pairs, accumulator, FORMATS[d_format], nan_code)
         if special is not None:
             return special
         terms = products_of(pairs, (a_format, b_format), via, "summed", cut)
-        of_c = factor(accumulator, "fp32", None)
+        of_c = factor(accumulator, d_format if start else c_format, None)
         one = Factor(False, 0, 1, 0)
         terms.append(product(of_c, one, "summed", WHOLE))
         exponents = [x.exponent for x in terms if x.exponent is not None]
         e_max = max(exponents, default=0) if floor is None else max(*exponents, floor, floor)
         unit = e_max - fraction_bits
-        return convert(sum(x.cut(unit) for x in terms), unit, "rz-fp32")
+        return convert(sum(x.cut(unit) for x in terms), unit, rho)
 
     pairs = decode_pairs(a, b, a_format, b_format, L)
-    return chain(pairs, c, step, c_format="fp32", d_format="fp32", length=L)
+    return chain(pairs, c, step, c_format=c_format, d_format=d_format, length=L)

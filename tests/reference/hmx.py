@@ -2,7 +2,7 @@
 
 It shares no code with the package. A product is rounded to a multiple of 2^-``places``, ties to even. The register has
 18 integer bits, two's complement. Products outside it are kept as infinities. The bias has 21 bits. The sum is rounded
-once, to fp16.
+once, to fp16, or by the conversion that is named.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+
+from reference.formats import FORMATS, convert
 
 INFINITY, NAN = 0x7C00, 0x7FFF
 RANGE = 1 << 17
@@ -50,16 +52,26 @@ def encode(x: Fraction) -> int:
     return sign + min(pattern, INFINITY)
 
 
-def dot(a: Sequence[int], b: Sequence[int], bias: int, *, places: int = 46, wraps: bool = True) -> int:
+def dot(
+    a: Sequence[int],
+    b: Sequence[int],
+    bias: int,
+    *,
+    places: int = 46,
+    wraps: bool = True,
+    d_format: str = "fp16",
+    rho: str = "rne-fp16",
+    nan_code: int = NAN,
+) -> int:
     """The dot product of fp16 numbers with a bias; NaN is 7fff here and ffff in the emulator."""
     unit = Fraction(1, 1 << places)
     total, infinite = Fraction(0), set()
     for x, y in zip((decode(p, 10) for p in a), (decode(p, 10) for p in b), strict=True):
         if x.is_nan or y.is_nan:
-            return NAN
+            return nan_code
         if x.special or y.special:
             if x.number * y.number == 0:
-                return NAN
+                return nan_code
             infinite.add(x.number * y.number > 0)
             continue
         product = round(x.number * y.number / unit) * unit
@@ -68,12 +80,14 @@ def dot(a: Sequence[int], b: Sequence[int], bias: int, *, places: int = 46, wrap
         total += product
     c = decode(bias, 15)
     if c.is_nan:
-        return NAN
+        return nan_code
     if c.special:
         infinite.add(c.number > 0)
     if infinite:
-        return NAN if len(infinite) == 2 else INFINITY + (0 if infinite.pop() else 0x8000)
+        return nan_code if len(infinite) == 2 else FORMATS[d_format].of_infinity(0 if infinite.pop() else 1)
     total += c.number
     if wraps:
         total = (total + RANGE) % (2 * RANGE) - RANGE
-    return encode(total)
+    if rho == "rne-fp16":
+        return encode(total)
+    return convert(total.numerator, 1 - total.denominator.bit_length(), rho, negative_zero="B")

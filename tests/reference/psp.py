@@ -1,7 +1,8 @@
 """Sony PSP, vdot: the model of hrydgard/ppsspp (issue 21070, pull requests 21798 and 21820), in words of Fractions.
 
 It shares no code with the package. Products of single precision keep 2 bits more than the format has, rounded to odd,
-and are truncated where they are aligned. The sum is exact. It loses the 2 bits, and is rounded to nearest.
+and are truncated where they are aligned. The sum is exact. It loses the 2 bits, and is rounded to nearest, or by the
+conversion that is named.
 """
 
 from __future__ import annotations
@@ -9,13 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 from reference.exact import read
 from reference.families import ieee_add
-from reference.formats import Number, decode
+from reference.formats import FORMATS, Number, convert, decode
 
 EXTRA = 2
 NAN, INFINITY = 0x7FC00000, 0x7F800000
+UNBOUNDED: dict[str, Any] = {"flush": True, "tininess": "unbounded"}
+"""A result counts as subnormal when it was rounded, whatever its exponent."""
 
 
 def to_odd(x: Fraction, unit: Fraction) -> Fraction:
@@ -44,20 +48,23 @@ def pattern(x: Fraction, negative: bool) -> int:
     return sign | (top + 127) << 23 | int(x / Fraction(2) ** (top - 23)) - (1 << 23)
 
 
-def vdot(a: Sequence[int], b: Sequence[int]) -> int:
+def vdot(
+    a: Sequence[int], b: Sequence[int], *, d_format: str = "fp32", rho: str = "rne-fp32", nan_code: int = NAN
+) -> int:
     """The dot product of four elements."""
+    layout = FORMATS[d_format]
     pairs = [tuple(read(x, "fp32", True, "kept") for x in pair) for pair in zip(a, b, strict=True)]
     infinite = set()
+    invalid = False
     for x, y in pairs:
         kinds = {x.kind, y.kind}
-        if "nan" in kinds or kinds == {"inf", "zero"}:
-            return NAN
+        invalid |= "nan" in kinds or kinds == {"inf", "zero"}
         if "inf" in kinds:
             infinite.add(x.sign ^ y.sign)
-    if len(infinite) == 2:
-        return NAN
+    if invalid or len(infinite) == 2:
+        return nan_code
     if infinite:
-        return infinite.pop() << 31 | INFINITY
+        return layout.of_infinity(infinite.pop())
     terms = []
     for x, y in pairs:
         if "zero" not in (x.kind, y.kind):
@@ -69,15 +76,20 @@ def vdot(a: Sequence[int], b: Sequence[int]) -> int:
     largest = max(e for _, e, _ in terms)
     unit = Fraction(2) ** (largest - 23 - EXTRA)
     total = sum((-1) ** sign * math.floor(x / unit) for sign, _, x in terms)
-    magnitude = (abs(total) >> EXTRA) * (unit * 2**EXTRA)
-    return pattern(nearest(magnitude) if magnitude else magnitude, total < 0)
+    kept = abs(total) >> EXTRA
+    if rho == "rne-fp32":
+        magnitude = kept * (unit * 2**EXTRA)
+        return pattern(nearest(magnitude) if magnitude else magnitude, total < 0)
+    if kept == 0:
+        return layout.signed(int(total < 0), 0) << layout.ignored_bits
+    return convert(-kept if total < 0 else kept, largest - 23, rho, negative_zero="B", **UNBOUNDED)
 
 
-def vdot_and_vadd(a: Sequence[int], b: Sequence[int], c: int) -> int:
-    """That, and c added to it: four elements at a time."""
+def vdot_and_vadd(a: Sequence[int], b: Sequence[int], c: int, **to: Any) -> int:
+    """That, and c added to it, rounded to nearest: four elements at a time. ``to`` is what ``vdot`` takes."""
+    d_format, nan_code = to.get("d_format", "fp32"), to.get("nan_code", NAN)
     for i in range(0, len(a), 4):
-        of_c: Number = read(c, "fp32", True, "kept")
-        c = ieee_add(
-            decode(vdot(a[i : i + 4], b[i : i + 4]), "fp32"), of_c, "fp32", NAN, flush=True, tininess="unbounded"
-        )
+        of_c: Number = read(c, d_format, True, "kept")
+        products = decode(vdot(a[i : i + 4], b[i : i + 4], **to), d_format)
+        c = ieee_add(products, of_c, d_format, nan_code, **UNBOUNDED)
     return c

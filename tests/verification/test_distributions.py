@@ -1,11 +1,13 @@
 """Distributions reach what they promise."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import InputError
-from mmaproof.designs.formats import FORMATS
+from mmaproof.designs.formats import FORMATS, find_format
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import parse_precondition
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw, edge_patterns, from_float64
@@ -16,14 +18,20 @@ NAMES = [
     "hopper/wgmma.f16.e4m3.e5m2",
     "ampere/f64.f64.f64.f64",
     "hopper/wgmma.f32.tf32.tf32",
+    "paper/fma-p3109",
 ]
 
 
 @pytest.mark.few(14)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
-def test_operands_fit_the_design_and_the_seed_decides(name, distribution):
+@pytest.mark.parametrize("c", ["", "binary8p1se"])
+def test_operands_fit_the_design_and_the_seed_decides(name, distribution, c):
+    """``c``, where it is said, is a format whose numbers have no fraction."""
     design = find_design(name)
+    if c:
+        changed = dataclasses.replace(design.signature, c=find_format(c))
+        design = dataclasses.replace(design, signature=changed)
     first, second = (draw(distribution, design, 50, design.k, np.random.default_rng(3)) for _ in range(2))
     first.check(design)
     for x, y in ((first.a, second.a), (first.b, second.b), (first.c, second.c)):
