@@ -214,7 +214,7 @@ def test_e1m6_has_the_numbers_of_a_byte_with_six_bits_below_the_point_and_not_mi
     found = sorted(value(fmt, pattern) for pattern in range(256))
     assert found == sorted([*(x / 64 for x in range(-127, 128)), -0.0])
     assert fmt.largest == Fraction(127, 64)
-    with pytest.raises(InputError, match="its largest number is 0xff = -1.984375"):
+    with pytest.raises(InputError, match="its least number is 0xff = -1.984375"):
         fmt.encode(-2)
 
 

@@ -124,10 +124,16 @@ def _tree(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code
     )
 
 
+LEAST_UNCUT = 276
+"""F with which no bit of fp16 products is cut; bf16 needs 520, and what is cut in between no row has."""
+
+
 def _e_fdpa(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
     p = _settings(design)
     if p.summation.value == "pairwise":
         return _tree(design, a, b, operands, nan_code)
+    if p.fraction_bits < LEAST_UNCUT:
+        return _t_fdpa(design, a, b, operands, nan_code)
     chosen = _some(_readings(design), "a_format", "b_format", "negative_zero", *OF_RESULTS)
     return families.e_fdpa(a, b, operands.c, L=p.L, nan_code=nan_code, **chosen)
 
