@@ -32,6 +32,7 @@ NAMES = (
     "riscv/vqwdotas.vv.m1n1k8.s64.s16.s16.s64",
     "sparse/ampere.mma.sp.m16n8k16.f32.bf16.bf16.f32",
     "wormhole/mvmul.phase0.m8n16k16.f32.e8m7.e8m7.f32",
+    "xdna2/vmac",
 )
 AT_ONCE = 250_000
 
