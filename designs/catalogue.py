@@ -263,7 +263,7 @@ CATALOGUE_VARIABLE = "MMAPROOF_CATALOGUE"
 
 FILES = (
     *("shared", "nvidia", "amd", "x86", "arm", "riscv", "gaudi"),
-    *("paper", "vortex", "tenstorrent", "psp", "sparse", "hexagon", "ascend"),
+    *("paper", "vortex", "tenstorrent", "psp", "sparse", "hexagon", "ascend", "xdna", "ane"),
 )
 """The project's own catalogue files, ``designs/data/catalogue/NAME.toml``, in the order in which designs are listed."""
 

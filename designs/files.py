@@ -80,10 +80,13 @@ def make_way(*paths: Path | None, read: Sequence[Path] = ()) -> None:
     """Remove the files that an earlier run left at ``paths``, before the work whose result is to be written there.
 
     So a file that is there afterwards is of this run, however it ended. Nothing is removed if one of the files could
-    not be written, or is also ``read`` by the work: that raises InputError. A device stays.
+    not be written, is named twice, or is also ``read`` by the work: that raises InputError. A device stays.
     """
     asked = [path for path in paths if path is not None]
+    written = [os.path.realpath(path) for path in asked if _can_be_replaced(path)]
     for path in asked:
+        if written.count(os.path.realpath(path)) > 1:
+            raise InputError(f"{path}: two results are to be written there: name another file for one of them")
         require_writable(path)
         for source in read:
             if path.exists() and source.exists() and path.samefile(source):

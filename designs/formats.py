@@ -371,6 +371,7 @@ _PTX = "PTX ISA, alternate formats"
 _FNUZ = "AMD CDNA3 instruction set"
 _GAUDI = "HabanaAI/Intel_Gaudi3_Software, mme/mme_reference/data_types/fp8.h: FP8 143 with a bias of 3, 7, 11 or 15"
 _MODES = "HabanaAI/Intel_Gaudi3_Software, coral-sim, fp8_to_fp32: Inf/NaN mode "
+_BLOCKS = "OCP MX 1.0, INT8, and Xilinx/mlir-aie, bfp16: 64ths from -127 to 127 with sign and magnitude"
 _TENSIX = "tenstorrent/tt-isa-documentation, FloatBitPatterns.md: tf32, bf16 and fp16 without infinities and NaNs"
 _IS_IEEE, _NAN_ONLY, _NONE, _INTEGER = Specials.IEEE, Specials.NAN_ONLY, Specials.NONE, Specials.INTEGER
 
@@ -449,6 +450,7 @@ FORMATS: dict[str, Format] = _Formats(
         Format("e3m2", "e3m2", "float6_e3m2fn", 3, 2, _NONE, _OCPMX),
         Format("e2m3", "e2m3", "float6_e2m3fn", 2, 3, _NONE, _OCPMX),
         Format("e2m1", "e2m1", "float4_e2m1fn", 2, 1, _NONE, _OCPMX),
+        Format("e1m6", "e1m6", None, 1, 6, _NONE, _BLOCKS, chosen_bias=1),
         Format("e8m0", "ue8m0", "float8_e8m0fnu", 8, 0, _NAN_ONLY, _OCPMX, signed=False),
         Format("ue4m3", "ue4m3", "float8_e4m3fn", 4, 3, _NAN_ONLY, "PTX ISA", signed=False, ignored_sign=True),
         Format("int64", "s64", "int64", 0, 63, _INTEGER, "two's complement"),

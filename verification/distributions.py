@@ -219,7 +219,7 @@ def _aligned(design: Design, rows: int, k: int, rng: np.random.Generator) -> Ope
         return _column(_uniform_bits)(design, rows, k, rng)
     reach = min(kept_bits(design), 60) + 3
     lowest, highest = a.e_min + b.e_min, a.e_max + b.e_max
-    top = rng.integers(lowest + 1, highest + 1, (rows, 1))
+    top = rng.integers(min(lowest + 1, highest), highest + 1, (rows, 1))
     wanted = np.maximum(top - rng.integers(0, reach, (rows, k)), lowest)
     for_a = np.clip(rng.integers(a.e_min, a.e_max + 1, (rows, k)), wanted - b.e_max, wanted - b.e_min)
     for_c = top[:, 0] - rng.integers(-2, reach, rows)

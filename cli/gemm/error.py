@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from mmaproof.gemm.programs.plan import Plan
     from mmaproof.gemm.tolerances.errors import MeasuredErrors, Point, Reference
 
+NOT_FINITE = "they or their references are not finite"
 MEANINGS = {
     "exact": "the exact product",
     "fp32": "an fp32 GEMM (product and sum rounded to nearest, k in order)",
@@ -125,7 +126,7 @@ def error(
             apart=dask is not None,
             run=lambda tasks: counted(run(ErrorTask.points, tasks), "sizes", len(tasks)),
         )
-    measured = Measured(found, plans, seed)
+    measured = Measured(found, plans, seed, above or 0.0)
     if json:
         print_json(measured.answer())
     else:
@@ -146,6 +147,8 @@ class Measured:
     found: MeasuredErrors
     plans: Sequence[Plan]
     seed: int
+    above: float
+    """what the magnitude of a reference exceeds for ``relative_above``"""
 
     @property
     def units(self) -> list[Design]:
@@ -160,9 +163,10 @@ class Measured:
 
     @property
     def run(self) -> dict[str, Any]:
-        """What all points have in common: unit, distribution, reference and seed."""
+        """What all points have in common: unit, distribution, reference, seed, and the least reference."""
         distribution, reference = self.found.distribution.name, self.found.reference.value
-        return {"unit": self.name, "distribution": distribution, "reference": reference, "seed": self.seed}
+        drawn = {"unit": self.name, "distribution": distribution, "reference": reference, "seed": self.seed}
+        return drawn | {"above": self.above}
 
     def answer(self) -> ErrorsAnswer:
         """Return the errors as an answer."""
@@ -187,7 +191,7 @@ class Measured:
         return text.getvalue()
 
     def tex_text(self) -> str:
-        """Return the errors as a tabular of LaTeX; a comment says of which matrices."""
+        """Return the errors as a tabular of LaTeX; comments say of which matrices, and what was left out."""
         from mmaproof.explain.answers.answer import plain
 
         rows = [list(TEX_HEADS.values())]
@@ -198,7 +202,12 @@ class Measured:
         head, *body = (f"{' & '.join(row)} \\\\" for row in rows)
         run = ", ".join(f"{k}: {v}" for k, v in self.run.items())
         start = f"\\begin{{tabular}}{{l{'r' * (len(TEX_HEADS) - 1)}}}"
-        return "\n".join([f"% {run}", start, head, "\\hline", *body, "\\end{tabular}", ""])
+        left_out = [
+            f"% {point_of(x).algorithm}, N = {x.n}: {x.not_finite} elements left out: {NOT_FINITE}"
+            for x in self.found.points
+            if x.not_finite
+        ]
+        return "\n".join([f"% {run}", *left_out, start, head, "\\hline", *body, "\\end{tabular}", ""])
 
     def write_picture(self, path: Path) -> None:
         """Draw error against N. Raises InputError where the file cannot be written."""
@@ -267,6 +276,7 @@ CSV_FIELDS = (
     "distribution",
     "reference",
     "seed",
+    "above",
     "n",
     "rows",
     "columns",
@@ -327,7 +337,7 @@ def print_points(points: Sequence[Point]) -> None:
     )
     for x in points:
         if x.not_finite:
-            left_out = f"{x.not_finite} elements left out: they or their references are not finite"
+            left_out = f"{x.not_finite} elements left out: {NOT_FINITE}"
             say(f"  {x.plan.label}, N = {x.n}: {left_out}")
 
 

@@ -282,6 +282,7 @@ class ErrorsAnswer(Answer):
     distribution: Annotated[str, Means("how operands are drawn")]
     reference: Annotated[str, Means("what results are compared with")]
     seed: Seed
+    above: Annotated[float, Means("what the magnitude of a reference exceeds for relative_above")]
     step: Annotated[StepAnswer | None, Means("the proved loss of a step; null if it was not asked for")]
     points: Annotated[list[PointAnswer], Means("one for each algorithm and length")]
     assumed: Assumed

@@ -84,7 +84,7 @@ KEYS: dict[str, Key] = {
     ),
     "acc_type": Key(
         "the type of sums that TOSA names: a check of the unit's format",
-        "FP16, FP32 or INT32",
+        "FP16, FP32, INT32 or INT48",
         "none is named",
         "TOSA 1.1, acc_type of CONV2D and others; what it leaves open: docs/conformance.md",
     ),
@@ -164,6 +164,12 @@ KEYS: dict[str, Key] = {
         "FORMAT[:saturate=0|1], an FP8 format",
         "no conversion",
         "ONNX, Cast (version 19 and later)",
+    ),
+    "onnx": Key(
+        "the operator of ONNX that the product is: a check of the unit's formats, alpha, beta, ``c`` and ``out``",
+        "MatMulInteger, Gemm[:alpha=X,beta=Y] or GemmFloat8[:alpha=X,beta=Y,dtype=N]",
+        "none is named",
+        "ONNX, operators; com.microsoft, GemmFloat8; what they leave open: docs/conformance.md",
     ),
 }
 """The keys of plans by name. Those of standards are spellings of others."""
@@ -297,7 +303,7 @@ def _as_keys(unit: Design, settings: list[tuple[str, str]]) -> list[tuple[str, s
             found += as_keys(unit, key, value)
         except InputError as error:
             raise type(error)(f"{key}={value}: {error}") from error
-    for key in ("algorithm", "out"):
+    for key in ("algorithm", "out", "c", "alpha", "beta"):
         if sum(name == key for name, _ in found) > 1:
             raise InputError(f"{key} is given twice: by itself, and by an attribute of a standard")
     return found

@@ -27,8 +27,8 @@ ATTRIBUTE = re.compile(
 """The same as MLIR prints it. Every algorithm with a name has one component: of others nothing is stated."""
 WORDS = {("bf16", "3"): "bf16x3", ("bf16", "6"): "bf16x6", ("bf16", "9"): "bf16x9", ("tf32", "3"): "3xtf32"}
 """The algorithm of a plan by the format of its words and the number of products (``num_primitive_operations``)."""
-ACC_TYPES = {"fp16": "fp16", "fp32": "fp32", "int32": "int32"}
-"""acc_type of TOSA that units of the catalogue have, and the format of d that it means. None has int48."""
+ACC_TYPES = {"fp16": "fp16", "fp32": "fp32", "int32": "int32", "int48": "int64"}
+"""acc_type of TOSA, and the format of d that it means. A sum beyond 48 bits is an error there, so that 64 bits do."""
 CAST = {
     ("e4m3", "1"): "rne:saturate",
     ("e4m3", "0"): "rne:nan",
@@ -40,6 +40,15 @@ CAST = {
     ("e5m2fnuz", "0"): "rne:nan",
 }
 """``out`` of a plan without its format, by the format and ``saturate`` of ONNX Cast (version 19 and later)."""
+
+ONNX = {
+    "MatMulInteger": {},
+    "Gemm": {"alpha": "1", "beta": "1", "transA": "0", "transB": "0"},
+    "GemmFloat8": {"alpha": "1", "beta": "0", "dtype": "1", "activation": "NONE", "transA": "0", "transB": "1"},
+}
+"""Operators of ONNX and com.microsoft that plans state: attributes and defaults. Transposing changes no bit."""
+DATA_TYPES = {"1": "fp32", "10": "fp16", "16": "bf16", "17": "e4m3", "19": "e5m2"}
+"""TensorProto.DataType of results."""
 
 
 def as_keys(unit: Design, key: str, value: str) -> list[Setting]:
@@ -54,6 +63,8 @@ def as_keys(unit: Design, key: str, value: str) -> list[Setting]:
             return acc_type(unit, value)
         case "cast":
             return cast(value)
+        case "onnx":
+            return operator(unit, value)
         case _:
             return [(key, value)]
 
@@ -106,7 +117,7 @@ def acc_type(unit: Design, value: str) -> list[Setting]:
     """Check that a unit returns what ``acc_type`` of TOSA says that sums are. Nothing else follows from it."""
     name = value.strip().lower()
     if name not in ACC_TYPES:
-        raise InputError(f"one of {', '.join(x.upper() for x in ACC_TYPES)} is needed; no unit here has INT48")
+        raise InputError(f"one of {', '.join(x.upper() for x in ACC_TYPES)} is needed")
     _expect(unit, "the sum", unit.d_format, *_named(ACC_TYPES[name], unit.d_format))
     return []
 
@@ -120,6 +131,43 @@ def cast(value: str) -> list[Setting]:
         known = ", ".join(dict.fromkeys(x for x, _ in CAST))
         raise InputError(f"FORMAT[:saturate=0|1] is needed, where FORMAT is one of {known}")
     return [("out", f"{fmt.name}:{CAST[fmt.name, saturate]}")]
+
+
+def operator(unit: Design, value: str) -> list[Setting]:
+    """Return the settings that an operator of ONNX means: NAME[:ATTRIBUTE=VALUE,...]."""
+    name, _, text = (x.strip() for x in value.partition(":"))
+    parts = [x.partition("=") for x in text.split(",")] if text else []
+    given = {key.strip(): x.strip() for key, _, x in parts}
+    defaults = ONNX.get(name, {})
+    if name not in ONNX or len(given) < len(parts) or not given.keys() <= defaults.keys() or not all(given.values()):
+        known = "; ".join(":".join(filter(None, (x, ", ".join(y)))) for x, y in ONNX.items())
+        beside = (
+            "; QLinearMatMul converts sums of MatMulInteger to 8 bits, which no plan does" if "QLin" in name else ""
+        )
+        raise InputError(f"an operator and its attributes are needed, each once: {known}{beside}")
+    a, b, d, attributes = unit.a_format, unit.b_format, unit.d_format, defaults | given
+    if name == "MatMulInteger":
+        for what, fmt in (("a", a), ("b", b)):
+            _expect(unit, what, fmt, "an integer of 8 bits", fmt.is_integer and fmt.bits == 8)
+        _expect(unit, "the sum", d, *_named("int32", d))
+        return []
+    types = {"Gemm": ("fp64", "fp32", "fp16", "bf16"), "GemmFloat8": tuple(DATA_TYPES.values())}[name]
+    _expect(unit, "a", a, f"one of {', '.join(types)}", a.name in types)
+    _expect(
+        unit,
+        "b",
+        b,
+        *((a.name, b is a) if name == "Gemm" else ("as wide a float", b.name in types and a.bits == b.bits)),
+    )
+    out = a.name if name == "Gemm" else DATA_TYPES.get(attributes["dtype"])
+    if out is None or attributes.get("activation", "NONE") != "NONE":
+        raise InputError(f"plans state activation=NONE and dtype of {', '.join(DATA_TYPES)}")
+    c = [("c", "none")]
+    if attributes["beta"].strip("0."):
+        c = [("c", f"last:{out if name == 'Gemm' else d.name}"), ("beta", attributes["beta"])]
+    # the epilogue has numbers of fp32 or wider
+    converts = out != d.name or len(c) > 1 or attributes["alpha"] != "1"
+    return [*c, ("alpha", attributes["alpha"]), *([("out", out)] if converts else [])]
 
 
 def _named(name: str, fmt: Format) -> tuple[str, bool]:

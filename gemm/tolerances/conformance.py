@@ -398,7 +398,7 @@ def _top(fmt: Format) -> int:
 
 
 MX = "OCP MX 1.0, sections 5 and 6: what NaNs among scales and elements give; the precision of sums is left open"
-MX_ELEMENTS = ("e5m2", "e4m3", "e3m2", "e2m3", "e2m1", "int8")
+MX_ELEMENTS = ("e5m2", "e4m3", "e3m2", "e2m3", "e2m1", "e1m6")
 
 
 def mx(subject: Plan | MatrixTarget, product: Product, accumulator: Format) -> Conformance:

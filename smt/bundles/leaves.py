@@ -287,7 +287,8 @@ def within(x: Word[FNode], bound: int) -> Truth[FNode]:
 
 
 def whole_and_rest(x: Word[FNode], places: int) -> tuple[Word[FNode], Truth[FNode]]:
-    """Return a word without its lowest places, rounded down, and whether anything is lost."""
+    """Return a word without its lowest places, which may be all, rounded down, and whether anything is lost."""
+    x = x.extend(max(x.width, places + 1))
     return x.drop_low(places), ~x.extract(places - 1, 0).is_value(0)
 
 

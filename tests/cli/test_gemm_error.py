@@ -69,7 +69,7 @@ def test_a_table_of_latex_has_the_errors(run, tmp_path):
     (first, second) = only_json(run(*command, "--json", "--tex", tmp_path / "e.tex")[1])["points"]
     assert first["unit"] == second["unit"] == VOLTA
     lines = (tmp_path / "e.tex").read_text().splitlines()
-    assert lines[0].startswith("% unit: plans, distribution: uniform")
+    assert lines[0] == "% unit: plans, distribution: uniform, reference: exact, seed: 0, above: 0.0"
     assert (lines[1], lines[3], lines[-1]) == (r"\begin{tabular}{lrrrrrrrr}", r"\hline", r"\end{tabular}")
     cells = [[x.strip() for x in line.removesuffix(r"\\").split("&")] for line in lines[4:-1]]
     assert [x[:2] for x in cells] == [
@@ -82,6 +82,28 @@ def test_a_table_of_latex_has_the_errors(run, tmp_path):
             digits, _, power = text.strip("$").partition(r" \cdot 10^{")
             assert float(f"{digits}e{power.removesuffix('}') or 0}") == pytest.approx(point[name], rel=0.01)
         assert row[-1] == "--"
+
+
+def test_tables_say_what_was_left_out_and_above_which_reference(run, tmp_path):
+    command = ("gemm", "error", "ampere/m16n8k8.f32.bf16.bf16.f32", "--k", 8, "--rows", 2, "--columns", 2, "--no-bound")
+    files = ("--tex", tmp_path / "e.tex", "--csv", tmp_path / "e.csv")
+    assert run(*command, "--distribution", "exponents=100..120", "--above", 2, *files)[0] == 0
+    lines = (tmp_path / "e.tex").read_text().splitlines()
+    assert lines[0].endswith("above: 2.0")
+    assert lines[1].endswith("N = 8: 4 elements left out: they or their references are not finite")
+    (row,) = csv.DictReader(io.StringIO((tmp_path / "e.csv").read_text()))
+    assert (row["above"], row["not_finite"], row["relative_above"]) == ("2.0", "4", "")
+
+
+def test_two_tables_are_not_written_into_one_file(run, tmp_path):
+    command = ("gemm", "error", "plain", "--unit", VOLTA, "--k", 8, "--rows", 2, "--columns", 2, "--no-bound")
+    (tmp_path / "link").symlink_to(tmp_path / "e.csv")
+    for other in ("e.csv", "link"):
+        status, _, err = run(*command, "--csv", tmp_path / "e.csv", "--tex", tmp_path / other)
+        assert status == 2
+        assert "two results are to be written there" in err
+    assert not (tmp_path / "e.csv").exists()
+    assert run(*command, "--csv", "/dev/null", "--tex", "/dev/null")[0] == 0
 
 
 def test_sizes_of_a_distribution_without_a_largest_are_those_drawn(run, proved):

@@ -209,7 +209,19 @@ def test_huge_numbers_are_named_in_short():
         fp32.encode(Fraction(-1, 10**5000))
 
 
-@pytest.mark.parametrize("fmt", [f for f in FORMATS.values() if f.chosen_bias is not None], ids=lambda f: f.name)
+def test_e1m6_has_the_numbers_of_a_byte_with_six_bits_below_the_point_and_not_minus_two():
+    fmt = find_format("e1m6")
+    found = sorted(value(fmt, pattern) for pattern in range(256))
+    assert found == sorted([*(x / 64 for x in range(-127, 128)), -0.0])
+    assert fmt.largest == Fraction(127, 64)
+    with pytest.raises(InputError, match="its least number is 0xff = -1.984375"):
+        fmt.encode(-2)
+
+
+WITH_A_BIAS = [f for f in FORMATS.values() if f.chosen_bias is not None and f.name.startswith("e4m3")]
+
+
+@pytest.mark.parametrize("fmt", WITH_A_BIAS, ids=lambda f: f.name)
 def test_a_chosen_bias_scales_every_number(fmt):
     plain = find_format({"": "e4m3b7", "f": "e4m3f", "fn": "e4m3"}[fmt.name.lstrip("em0123456789b")])
     for pattern in range(256):

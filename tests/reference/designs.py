@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from enum import Enum
+from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,6 +12,7 @@ from mmaproof.designs.element import Operands
 from mmaproof.designs.parameters import complete_settings
 from reference import (
     accumulators,
+    aie,
     arm,
     exact,
     families,
@@ -23,7 +25,7 @@ from reference import (
     tensix,
     vortex,
 )
-from reference.formats import ENDLESS
+from reference.formats import ENDLESS, decode
 
 Patterns = list[int]
 Ask = Callable[[Design, Patterns, Patterns, Operands, int], int]
@@ -122,10 +124,16 @@ def _tree(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code
     )
 
 
+LEAST_UNCUT = 276
+"""F with which no bit of fp16 products is cut; bf16 needs 520, and what is cut in between no row has."""
+
+
 def _e_fdpa(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
     p = _settings(design)
     if p.summation.value == "pairwise":
         return _tree(design, a, b, operands, nan_code)
+    if p.fraction_bits < LEAST_UNCUT:
+        return _t_fdpa(design, a, b, operands, nan_code)
     chosen = _some(_readings(design), *_formats(design), "negative_zero", *OF_RESULTS)
     return families.e_fdpa(a, b, operands.c, L=p.L, nan_code=nan_code, **chosen)
 
@@ -415,6 +423,14 @@ def _vfpu(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code
     return psp.vdot_and_vadd(a, b, operands.c, nan_code=nan_code, **_some(_readings(design), "d_format", "rho"))
 
 
+def _aie_blocks(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
+    """Blocks in the vendor's encoding, which has two's complement. Nothing is asked of the design but how c joins."""
+    if _settings(design).join.value != "exact":
+        return _gst(design, a, b, operands, nan_code)
+    of_a, of_b = ([aie.mantissa(Fraction(decode(x, "e1m6").signed, 64)) for x in column] for column in (a, b))
+    return aie.dot(of_a, of_b, operands.c, operands.scale_a, operands.scale_b)
+
+
 _FAMILIES: dict[str, Ask] = {
     "t-fdpa": _t_fdpa,
     "fma-chain": _fma,
@@ -432,6 +448,7 @@ _FAMILIES: dict[str, Ask] = {
     "tensix": _tensix,
     "vfpu": _vfpu,
     "hmx": _hmx,
+    "aie-blocks": _aie_blocks,
     "integer": _integer,
     "interleaved-fma": _interleaved,
     "sequential": _sequential,

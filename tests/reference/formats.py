@@ -102,6 +102,7 @@ FORMATS = {
     "e3m2": Format(3, 2, 3, "none"),
     "e2m3": Format(2, 3, 1, "none"),
     "e2m1": Format(2, 1, 1, "none"),
+    "e1m6": Format(1, 6, 1, "none"),
 }
 
 

@@ -93,6 +93,7 @@ FAMILIES = {
     "vfpu": "psp/vdot.m1n1k4.f32.f32.f32.f32",
     "e-fdpa": "cdna1/v_mfma_f32_32x32x2bf16",
     "hmx": "hexagon/hmx.m32n32k32.f16.f16.f16.e5m15@L=2",
+    "aie-blocks": "xdna2/vmac.m8n8k8.block8.f32.e1m6.e1m6.f32.ue8m0",
 }
 """A design of each family whose printed unit is proved."""
 LONG_FAMILIES = {

@@ -47,6 +47,7 @@ NAMES = (
     "sparse/cdna3.v_smfmac_f32_16x16x32_f16",
     "wormhole/mvmul.phase0.m8n16k16.f32.e8m7.e8m7.f32",
     "wormhole/mvmul.phase3.m8n16k16.f32.e5m10.e5m10.f32",
+    "xdna2/vmac",
 )
 AT_ONCE = 250_000
 

@@ -184,3 +184,34 @@ def test_errors_of_residues_are_as_published():
     """The largest of 16,384 relative errors depends on the smallest results: a factor of ten counts as the same."""
     found = largest_relative_error("gemmul8/int8-14 | algorithm=residues@operands=fp64,moduli=14,bits=49", 64)
     assert PUBLISHED_OF_GEMMUL8 / 10 < found < PUBLISHED_OF_GEMMUL8 * 10
+
+
+OF_AN_M1 = {1024: 16, 3000: 16, 4090: 16, 4096: 4, 8000: 4, 16000: 4, 30000: 4}
+"""The sum of sixteen times B, -B and 1 by B, in either order of -B and 1 (sbryngelson/ane-guide, chapter 3)."""
+
+
+def sum_on(plan: str, elements: list[float]) -> float:
+    padded = np.array([*elements, *[0.0] * (-len(elements) % 4)], np.float16)
+    ones = np.ones((len(padded), 1), np.float16)
+    d = multiply_plan(read_plan(plan), padded[None].view(np.uint16), ones.view(np.uint16))
+    return float(d.view(np.float16)[0, 0])
+
+
+READINGS = ["", *(pytest.param(x, marks=pytest.mark.middle) for x in ("@as=ane-nearest", "@alignment=floor"))]
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_sums_of_an_m1_are_as_published(reading):
+    plan = f"ane/matmul | unit=ane/tile{reading}"
+    assert sum_on(plan, [4096.0, *[1.0] * 1024]) == 5116
+    assert sum_on(plan, [1.0] * 2304) == 2304  # published of 16,000 ones; fp16 stays at 2048
+    for size, left in OF_AN_M1.items():
+        assert sum_on(plan, [size, -size, 1.0] * 16) == left
+        assert sum_on(plan, [size, 1.0, -size] * 16) == left
+
+
+@pytest.mark.parametrize("other", ["fraction_bits=10", "fraction_bits=12", "L=2", "L=4", "alignment=jam"])
+def test_other_sums_of_four_elements_are_not_those_of_an_m1(other):
+    plan = f"ane/matmul | unit=ane/tile@{other}"
+    found = {size: sum_on(plan, [size, -size, 1.0] * 16) for size in OF_AN_M1}
+    assert found != OF_AN_M1 or sum_on(plan, [4096.0, *[1.0] * 1024]) != 5116

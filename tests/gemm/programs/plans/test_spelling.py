@@ -197,3 +197,9 @@ def test_a_constant_that_is_rounded_is_said() -> None:
     notes = rounded_constants([("alpha", "0.1"), ("rescale", "64:0.5,1/3")])
     assert [x.partition(":")[0] for x in notes] == ["alpha=0.1", "rescale=1/3"]
     assert "0x3dcccccd" in notes[0]
+
+
+@pytest.mark.parametrize("beta", ["0", "0.0", ".0"])
+def test_an_operator_of_onnx_whose_beta_is_zero_has_no_c(beta):
+    assert read_plan(f"cpu/vfmadd231ps | onnx=Gemm:beta={beta}") == read_plan("cpu/vfmadd231ps | c=none")
+    assert read_plan("cpu/vfmadd231ps | onnx=Gemm:beta=0.5") != read_plan("cpu/vfmadd231ps | c=none")

@@ -19,6 +19,7 @@ K = 32
 
 BF16, TF32 = "ampere/m16n8k16.f32.bf16.bf16.f32", "ampere/m16n8k8.f32.tf32.tf32.f32"
 HOPPER, BLACKWELL = "hopper/wgmma.f32.e4m3.e4m3", "blackwell/tcgen05.mma.m64n8k32.f32.e4m3.e4m3"
+XDNA = "xdna1/vmac.m4n4k4.s64.s16.s16.s64"
 FP16 = "ampere/m16n8k16.f16.f16.f16.f16"
 
 
@@ -49,6 +50,14 @@ def attribute(first, second, total, count=1, imprecise="false", components=1, he
         (f"{FP16} | acc_type=FP16 | dot_algorithm=F16_F16_F16", FP16),
         (f"{BF16} | acc_type=fp32 | out=bf16", f"{BF16} | out=bf16"),
         ("cpu/vpdpbusd | acc_type=INT32", "cpu/vpdpbusd"),
+        (f"{XDNA} | acc_type=INT48", XDNA),
+        ("cpu/vpdpbusd | onnx=MatMulInteger", "cpu/vpdpbusd"),
+        (f"{BF16} | onnx=Gemm", f"{BF16} | c=last:bf16 | out=bf16"),
+        (f"{BF16} | onnx=Gemm:transB=1, alpha=0.5, beta=0", f"{BF16} | c=none | alpha=0.5 | out=bf16"),
+        (f"{FP16} | onnx=Gemm:beta=2", f"{FP16} | c=last:fp16 | beta=2 | out=fp16"),
+        ("cpu/vfmadd231pd | onnx=Gemm:beta=0.0", "cpu/vfmadd231pd | c=none"),
+        (f"{HOPPER} | onnx=GemmFloat8", f"{HOPPER} | c=none"),
+        (f"{HOPPER} | onnx=GemmFloat8:dtype=17,beta=1", f"{HOPPER} | c=last:fp32 | out=e4m3"),
         ("cpu/vfmadd231ps | cast=e4m3", "cpu/vfmadd231ps | out=e4m3:rne:saturate"),
         ("cpu/vfmadd231ps | cast=e4m3:saturate=0", "cpu/vfmadd231ps | out=e4m3:rne:nan"),
         ("cpu/vfmadd231ps | cast=float8_e5m2:saturate=0", "cpu/vfmadd231ps | out=e5m2:rne:infinity"),
@@ -95,7 +104,29 @@ def test_an_attribute_is_a_spelling(plan, means):
         (f"{BF16} | cast=bf16", InputError, "one of e4m3, e5m2"),
         (f"{BF16} | cast=e4m3:saturate=2", InputError, "FORMAT"),
         (f"{BF16} | acc_type=FP16", DesignError, "the sum is fp32, and fp16 is needed"),
-        ("cpu/vpdpbusd | acc_type=INT48", InputError, "no unit here has INT48"),
+        ("cpu/vpdpbusd | acc_type=INT48", DesignError, "the sum is int32, and int64 is needed"),
+        ("cpu/vpdpbusd | acc_type=INT8", InputError, "one of FP16, FP32, INT32, INT48"),
+        (
+            "cpu/vpdpbusd | onnx=QLinearMatMul",
+            InputError,
+            "converts sums of MatMulInteger to 8 bits, which no plan does",
+        ),
+        ("cpu/vpdpbusd | onnx=Gemm", DesignError, "a is uint8"),
+        ("cpu/vpdpbusd | onnx=MatMulInteger:alpha=1", InputError, "each once"),
+        ("cpu/vpdpwssd | onnx=MatMulInteger", DesignError, "a is int16, and an integer of 8 bits is needed"),
+        (f"{XDNA} | onnx=MatMulInteger", DesignError, "a is int16"),
+        (f"{TF32} | onnx=Gemm", DesignError, "a is tf32, and one of fp64, fp32, fp16, bf16 is needed"),
+        (f"{BF16} | onnx=Gemm:gamma=1", InputError, "each once"),
+        (f"{BF16} | onnx=Gemm:alpha=1,alpha=2", InputError, "each once"),
+        (f"{BF16} | onnx=Gemm:alpha", InputError, "each once"),
+        (f"{BF16} | onnx=Gemm:alpha=x", InputError, "alpha=x is not allowed"),
+        (f"{BF16} | onnx=Gemm:beta=inf", InputError, "beta=inf is not allowed"),
+        (f"{BF16} | onnx=Gemm | c=none", InputError, "c is given twice"),
+        (f"{BF16} | onnx=Gemm:alpha=2 | alpha=2", InputError, "alpha is given twice"),
+        (f"{HOPPER} | onnx=GemmFloat8:dtype=3", InputError, "dtype of 1, 10, 16, 17, 19"),
+        (f"{HOPPER} | onnx=GemmFloat8:activation=RELU", InputError, "activation=NONE"),
+        ("xdna2/vmac | onnx=GemmFloat8", DesignError, "a is e1m6"),
+        ("cdna3/v_mfma_f32_32x32x16_fp8_fp8 | onnx=GemmFloat8", DesignError, "a is e4m3fnuz"),
     ],
 )
 def test_what_an_attribute_excludes_is_refused(plan, kind, problem):
@@ -126,4 +157,4 @@ def test_operands_tell_two_readings_apart(row):
 def test_every_reading_of_the_page_is_a_row_of_this_test():
     after = PAGE.split("## What these attributes leave open")[1].split("\n## ")[0]
     rows = [x for x in after.splitlines() if x.startswith("| ") and not x.startswith("| reading")]
-    assert len(rows) == len(OPEN) == 23
+    assert len(rows) == len(OPEN) == 25
