@@ -147,7 +147,7 @@ class Case:
         if LEAST_SECONDS < alone < limits.seconds:
             first = replace(limits, seconds=alone)
             reply = asked.ask(formula, symbols, limits=first, rivals=[x.rival for x in lineage if x.rival is not None])
-            # A reason that names these limits says that they ended the solver. What is counted here may lag behind them.
+            # A reason that names these limits says that they ended the solver. What is counted here may lag behind.
             if str(first) not in (reply.reason or ""):
                 return reply
             limits = limits.after(worked() - started, "lemmas")

@@ -17,7 +17,7 @@ from mmaproof.properties.library.against_exact import (
     product_bits,
     rounds_last_in_ieee,
 )
-from mmaproof.properties.library.enough_bits import lemmas_of_bits
+from mmaproof.properties.library.enough_bits import argument_of_bits
 from mmaproof.properties.library.rounding import RoundedOnce, adds_exactly
 from mmaproof.properties.property import (
     INTEGER,
@@ -31,10 +31,9 @@ from mmaproof.properties.property import (
     kept_bits,
     why_not_aligned,
 )
-from mmaproof.properties.question import OtherQuestion, Run, RunQuestion, SameResults, Scope
+from mmaproof.properties.question import Argument, OtherQuestion, Run, RunQuestion, SameResults, Scope
 from mmaproof.properties.settings import exact_twin
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
-from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.semantics import OperandWords
 from mmaproof.smt.solving.verdict import Status
 
@@ -102,11 +101,16 @@ class _SameWith(SameResults):
             return ()
         return [OtherQuestion(f"{x.design.name} rounds the exact sum once", x, x.design) for x in asked]
 
-    def lemmas(self) -> Sequence[Lemma]:
+    def argument(self) -> Argument | None:
         """Return why d is the same: no term loses a bit with the fewer bits."""
         if self.other_questions():
-            return ()
-        return lemmas_of_bits(self.asked(self.design), self.asked(self.other), self.k, self.where)
+            return None
+        return argument_of_bits(self, self.asked(self.design), self.asked(self.other))
+
+    @property
+    def decides_by_argument(self) -> bool:
+        """Whether there is one."""
+        return self.argument() is not None
 
 
 class GuardBit(SimpleProperty):

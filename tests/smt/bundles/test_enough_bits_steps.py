@@ -44,7 +44,8 @@ def test_enough_bits_have_a_theorem(settings):
     ("bits", "settings", "why"),
     [
         (ENOUGH - 1, {}, "no term loses a bit"),
-        (ENOUGH, {"floor": 20}, "no exponent is above the bound"),
+        (ENOUGH, {"floor": 20}, "no term loses a bit"),
+        (ENOUGH, {"zero_c": "e-zero", "e_zero": 20}, "a bound of exponents"),
     ],
 )
 def test_they_are_refused_where_the_argument_does_not_hold(bits, settings, why):
@@ -52,16 +53,20 @@ def test_they_are_refused_where_the_argument_does_not_hold(bits, settings, why):
         theorem_of(question_of(bits, **settings))
 
 
-def test_only_a_step_without_c_and_infinities_has_the_argument():
-    def between(name, k, where):
-        designs = [find_design(name).change(fraction_bits=x) for x in (40, 41)]
-        return Equivalence(*designs, k=k, where=where)
-
-    whole = FP8.removesuffix("@L=2")
-    assert between(whole, 32, NO_C).argument() is not None
-    assert between(whole, 32, ()).argument() is None
-    assert between(whole, 64, NO_C).argument() is None
-    assert between("volta/mma.m8n8k4.f32.f16.f16.f32", 4, NO_C).argument() is None
+@pytest.mark.parametrize(
+    ("name", "k", "where", "bits"),
+    [
+        (FP8, None, (), 165),
+        (FP8, 4, (), 165),
+        ("volta/mma.m8n8k4.f32.f16.f16.f32@L=2", 2, (), 179),  # with infinities
+    ],
+)
+def test_c_may_be_any_number_and_there_may_be_more_steps(name, k, where, bits):
+    pair = [find_design(name).change(fraction_bits=x) for x in (bits, bits + 6)]
+    assert theorem_of(Equivalence(*pair, k=k, where=where)).leaves
+    fewer = pair[0].change(fraction_bits=bits - 1)
+    with pytest.raises(NotComposedError, match="no term loses a bit"):
+        theorem_of(Equivalence(fewer, pair[1], k=k, where=where))
 
 
 @pytest.mark.slow
