@@ -160,8 +160,8 @@ class Equivalence(Question):
 
     @property
     def decides_by_argument(self) -> bool:
-        """Whether integer units group their products otherwise, or fraction bits or readings of alignment differ."""
-        return type(self) is Equivalence and self.in_turn() is None and self.argument() is not None
+        """Whether there is an argument. A sum in turn of terms that may be absent is left to the lemmas."""
+        return self.argument() is not None
 
     def _aligned_alike(self, kernel: Kernel) -> None:
         algebra = TermAlgebra(kernel.environment)

@@ -349,7 +349,12 @@ class EnoughBitsSteps(CloseTermsSteps):
         """Prove that the exponent of a term is within its bound."""
         own, bounded, why = self._finite[i], ~term.present | (term.exponent <= self._highest[i]), "a bound of exponents"
         self._of_operands(~own | bounded, why)
-        self._use(~self._all | bounded, [~self._all | own, ~own | bounded], [self._all, own, bounded], why)
+        known = [*self._if_all(own), ~own | bounded]
+        self._use(~self._all | bounded, known, [self._all, own, bounded], why)
+
+    def _if_all(self, own: _Truth) -> list[_Truth]:
+        """Return what was proved of the operands of a term: that they are finite if all are."""
+        return [] if own.data is self._all.data else [~self._all | own]
 
     def _of_operands(self, claim: _Truth, why: str, *parts: _Word) -> None:
         """Prove a claim about operands, whatever c is, from those of the assumptions that are about the same."""
@@ -380,7 +385,7 @@ class EnoughBitsSteps(CloseTermsSteps):
         valid = ~term.present | (term.exponent <= e)
         claim = self._algebra.any_of([~own, ~near, ~valid, kept])
         self._of_operands(claim, why, e)
-        known = [~self._all | own, ~self._all | near, valid, claim]
+        known = [*self._if_all(own), ~self._all | near, valid, claim]
         self._use(~self._all | kept, known, [self._all, own, near, valid, kept], why)
 
     def _aligned(self, case: Case) -> None:
@@ -401,21 +406,26 @@ class EnoughBitsSteps(CloseTermsSteps):
         (total, e), (wide, f) = ((z.total, z.e_max) for z in (self._sum, self._wide))
         moved = (total << self._more).extend(wide.width)
         same = [p == q for p, q in ((e, f), self._given) if p.data is not q.data]
-        for claim, own in zip(equal, (x.converted, x.overflowed), strict=True):
+        of_first: tuple[_Word | _Truth, ...] = x.converted, x.overflowed
+        for claim, own in zip(equal, of_first, strict=True):
             # first of the sum that is moved up, whatever it is, and then of the one that is known to be that
             leaves = Leaves(self._algebra).parts(total, e, f, *self._given)
             places = Substitution(self._algebra.environment, {wide.data: moved.data})
             of_moved = Truth(places(claim.data), self._algebra)
             leaves.use_of(self._laws, of_moved, same, "a sum with zeros below it is converted to the same")
             known = [of_moved, ~every | is_moved(wide, total, self._more)]
-            parts = [every, own, wide, moved, f, self._given[1]]
-            self._use(~every | claim, known, parts, "a sum that is moved up is converted as it is")
+            self._use(
+                ~every | claim,
+                known,
+                [every, own, wide, moved, f, self._given[1]],
+                "a sum that is moved up is converted as it is",
+            )
         special = [(z.special.nan, z.special.infinite, z.special.negative) for z in (x, y)]
         shown = self._algebra.any_of([every, *special[0][:2]])
         self._of_operands(shown, "an operand that is not finite shows")
         known = [*(~every | claim for claim in equal), shown]
         known += [self._equivalent(p, q) for p, q in zip(*special, strict=True) if p.data is not q.data]
-        parts = [every, *special[0], *special[1], *(w for z in (x, y) for w in (z.converted, z.overflowed))]
+        parts: list[_Word | _Truth] = [every, *of_first, y.converted, y.overflowed, *special[0], *special[1]]
         self._use(x.d == y.d, known, parts, "the results are the same")
 
     def _equivalent(self, x: _Truth, y: _Truth) -> _Truth:
