@@ -79,57 +79,49 @@ class RisingSteps:
 
     def _of_products(self, x: _Word, y: _Word, n: _Word) -> list[_Truth]:
         """Prove how both products are related: x * n, and y * n, where y is a word next to x in a way."""
-        algebra, why, known = self._algebra, "the product of the next significand", list[_Truth]()
-        p, q = self._before.significand, self._after.significand
-        following = [f for f, _ in self._next_to(x)]
-        self._laws.claim(algebra.any_of([y == f for f in following]).data, [self._assumed.data], {}, "the next word")
-        for i, (f, but) in enumerate(self._next_to(x)):
-            leaves = Leaves(algebra)
-            s, m = leaves.word(x), leaves.word(n)
-            own, exception = self._next_to(s)[i]
-            leaves.use(self._laws, exception | self._related(s * m, own * m, m)[i], (), why)
-            same, product = y == f, f * n
-            Leaves(algebra).parts(y, f, n).use_of(self._laws, ~same | (y * n == product), (), "products of one word")
-            claim = algebra.any_of([~same, but, self._related(p, q, n)[i]])
-            related = [but | self._related(p, product, n)[i], ~same | (q == product)]
-            Leaves(algebra).parts(p, q, product, same, but, n).use_of(self._laws, claim, related, why)
-            known.append(claim)
-        zeros = _zeros(x, y, n, p, q)
-        leaves = Leaves(algebra)
-        s, t, m = (leaves.word(w) for w in (x, y, n))
-        for claim in _zeros(s, t, m, s * m, t * m):
+        chosen = self._chosen(x, y)
+        following = self._following(x, *chosen)
+        self._laws.claim((y == following).data, [self._assumed.data], {}, "the next significand")
+        why = "the product of the next significand"
+        leaves = Leaves(self._algebra)
+        s, m, first, second = leaves.word(x), leaves.word(n), *(leaves.truth(c) for c in chosen)
+        product, next_product = s * m, self._following(s, first, second) * m
+        for claim in self._related(s, m, product, next_product, first, second):
             leaves.use(self._laws, claim, (), why)
-        return [*known, *zeros]
+        return list(self._related(x, n, self._before.significand, self._after.significand, *chosen))
 
-    @staticmethod
-    def _next_to(x: _Word) -> list[tuple[_Word, _Truth]]:
-        """Return the words that may follow x, and where each is none: one more or less, half of one more, or twice.
+    def _chosen(self, x: _Word, y: _Word) -> tuple[_Truth, _Truth]:
+        """Return which of the four words follows x."""
+        one_more, half = y == x + 1, (y << 1) == x + 1
+        one_less = (x == y + 1) | (x.is_value(0) & y.is_value(0))
+        return one_more | one_less, one_more | (half & ~one_less)
 
-        Twice x is one less then.
-        """
-        width, zero = x.width, x.is_value(0)
-        one = ite(zero, x.algebra.unsigned(0, 1), x.algebra.unsigned(1, 1))  # 0 follows 0
-        more, less = (x + 1).narrow(width), (x - one).narrow_to_unsigned(width)
+    def _following(self, x: _Word, by_one: _Truth, lower: _Truth) -> _Word:
+        """Return the word that follows x: one more or one less, or half of one more or twice x and one less."""
+        width = x.width
+        some = ite(x.is_value(0), x.algebra.unsigned(0, 1), x.algebra.unsigned(1, 1))
+        more, less = (x + 1).narrow(width), (x - some).narrow_to_unsigned(width)
         half, twice = (x.drop_low(1) + 1).extend(width), ((x << 1).as_signed() - 1).narrow_to_unsigned(width)
-        return [
-            (more, (x + 1).bit(width)),
-            (less, zero),
-            (half, ~x.bit(0)),
-            (twice, zero | ((x << 1) > (1 << width))),
-        ]
+        return ite(by_one, ite(lower, more, less), ite(lower, half, twice))
 
-    @staticmethod
-    def _related(p: _Word, q: _Word, n: _Word) -> list[_Truth]:
-        """Return how the products p of a word and q of each of these that may follow it are related."""
-        wide = p.width + 1
-        return [q.extend(wide) == p + n, p.extend(wide) == q + n, (q << 1) == p + n, (p << 1) == q + n]
-
-
-def _zeros(x: _Word, y: _Word, n: _Word, p: _Word, q: _Word) -> list[_Truth]:
-    """Return where p = x * n and q = y * n are zero."""
-    zero, is_zero, nothing = (w.is_value(0) for w in (x, y, n))
-    none, no_more = p.is_value(0), q.is_value(0)
-    return [~zero | none, ~is_zero | no_more, ~nothing | (none & no_more), nothing | is_zero | ~no_more]
+    def _related(
+        self, x: _Word, n: _Word, product: _Word, following: _Word, by_one: _Truth, lower: _Truth
+    ) -> Sequence[_Truth]:
+        """Return how the products of a word and of the one that follows it differ, where that is a word."""
+        algebra = self._algebra
+        p, q, y = product, following, self._following(x, by_one, lower)
+        zero, too_large, wide = x.is_value(0), (x + 1).bit(x.width), p.width + 1
+        too_large_twice = (x << 1) > (1 << x.width)
+        return (
+            algebra.any_of([~by_one, ~lower, too_large, q.extend(wide) == p + n]),
+            algebra.any_of([~by_one, lower, zero, p.extend(wide) == q + n]),
+            algebra.any_of([by_one, ~lower, ~x.bit(0), (q << 1) == p + n]),
+            algebra.any_of([by_one, lower, zero, too_large_twice, (p << 1) == q + n]),
+            ~zero | p.is_value(0),
+            ~y.is_value(0) | q.is_value(0),
+            ~n.is_value(0) | (p.is_value(0) & q.is_value(0)),
+            algebra.any_of([n.is_value(0), y.is_value(0), ~q.is_value(0)]),
+        )
 
 
 _Term = Term[FNode, FNode]

@@ -74,7 +74,7 @@ def test_one_bit_too_few_is_noticed(fewer, more, settings, where):
 @pytest.mark.parametrize(
     ("fewer", "settings", "where"),
     [
-        (34, {"floor": 16}, C_IS_ZERO),
+        (35, {"floor": 17}, C_IS_ZERO),
         (34, {"zero_c": "e-zero", "e_zero": 16}, C_IS_ZERO),
         (34, {"alignment": "jam"}, C_IS_ZERO),
         (165, {}, ()),

@@ -5,8 +5,12 @@ import pytest
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.properties.library import find_property
+from mmaproof.properties.library.padding import _SameWith
 from mmaproof.properties.question import Scope
-from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.proving.kernel import is_theorem
+from mmaproof.smt.proving.lemma import Lemmas
+from mmaproof.smt.solving.limits import Limits, worked
+from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.trace import evaluate
 from mmaproof.verification.check import check
 
@@ -173,3 +177,26 @@ def test_there_is_no_argument_where_a_difference_of_close_numbers_is_cut(bits):
 def test_chains_of_double_precision_have_a_guard_bit():
     name = "ampere/mma.m8n8k4.f64.f64.f64.f64"
     assert check("guard-bit", find_design(name), limits=PATIENT).verdict == "holds"
+
+
+JAMMED = (
+    f"{VOLTA}@L=1,alignment=jam,product_exponent=normalised,c_subnormal=normalised,zero_c=absent,zero_product=absent"
+)
+
+
+@pytest.mark.middle
+def test_what_is_no_sum_rounded_once_is_not_joined():
+    """Two numbers of bits return the same where both round the exact sum once, and not where one rounds another way."""
+    question = _SameWith(find_design(f"{JAMMED},fraction_bits=52"), Scope(), 53)
+    question.other = question.other.change(rho="rne-fp32")
+    whole = question.formula
+    asked = Lemmas(Solving().ask, PATIENT, worked(), whole.environment)
+    assert question.decides_by_argument
+    assert asked.joined(whole.violation, question.argument()) is None
+
+
+@pytest.mark.slow
+def test_both_round_the_exact_sum_once_in_one_theorem():
+    answer = check("fraction-bits", find_design(f"{JAMMED},fraction_bits=52"), limits=PATIENT)
+    assert answer.verdict == "violated"
+    assert [is_theorem(x.proof) for x in answer.answers] == [True]
