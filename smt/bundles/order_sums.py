@@ -277,11 +277,12 @@ class OrderedTerms:
         moved = ~upwards.at(*e_max) | self._is_moved(upwards, kept, upwards.places(*e_max))
         leaves.use(self._laws, moved, known, "a magnitude at a higher exponent is moved down")
         exponents, words = [x.e_max for x in self._sums], [x.aligned[i] for x in self._sums]
-        for e in exponents:
-            self._with_sign(term, e, cut)
         kept = [_kept(term, e, cut) for e in exponents]
         at, places = case.at(*exponents), case.places(*exponents)
-        known = [~at | self._is_moved(case, kept, places), *self._signed((term, term), kept, words, bounds)]
+        known = [~at | self._is_moved(case, kept, places)]
+        for e, magnitude, w, bound in zip(exponents, kept, words, bounds, strict=True):
+            self._with_sign(term, e, cut)
+            known += [w == with_sign(term.negative, magnitude), magnitude >= 0, within(w, bound)]
         parts: list[_Part] = [at, term.negative, *kept, *words]
         if case.apart > 1:
             more, given = self._moved_far(case, term.negative, kept, words, places)
@@ -338,16 +339,6 @@ class OrderedTerms:
         signed = align(self._algebra, own, e, cut) == with_sign(own.negative, kept)
         leaves.use(self._laws, signed, (), "a term is a magnitude with a sign")
         leaves.use(self._laws, kept >= 0, known, "a magnitude is not negative")
-
-    @staticmethod
-    def _signed(
-        terms: Sequence[_Term], kept: Sequence[_Word], words: Sequence[_Word], bounds: Sequence[int]
-    ) -> list[_Truth]:
-        """Return what is known of aligned terms and their magnitudes."""
-        known = []
-        for t, magnitude, w, bound in zip(terms, kept, words, bounds, strict=True):
-            known += [w == with_sign(t.negative, magnitude), magnitude >= 0, within(w, bound)]
-        return known
 
     def _rises(self, case: Case, bounds: Sequence[int]) -> None:
         leaves, path = Leaves(self._algebra), self._sums[0].path
