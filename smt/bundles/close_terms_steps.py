@@ -404,22 +404,20 @@ class EnoughBitsSteps(CloseTermsSteps):
         x, y, every = self._signals, self._wide_signals, self._all
         equal = x.converted == y.converted, self._equivalent(x.overflowed, y.overflowed)
         (total, e), (wide, f) = ((z.total, z.e_max) for z in (self._sum, self._wide))
-        moved = (total << self._more).extend(wide.width)
+        moved, why = total << self._more, "a sum with zeros below it is converted to the same"
         same = [p == q for p, q in ((e, f), self._given) if p.data is not q.data]
+        is_so = ~every | is_moved(wide, total, self._more)
         of_first: tuple[_Word | _Truth, ...] = x.converted, x.overflowed
         for claim, own in zip(equal, of_first, strict=True):
+            if moved.width > wide.width:
+                self._use(~every | claim, [is_so, *same], [every, total, wide, e, f, *self._given], why)
+                continue
             # first of the sum that is moved up, whatever it is, and then of the one that is known to be that
-            leaves = Leaves(self._algebra).parts(total, e, f, *self._given)
-            places = Substitution(self._algebra.environment, {wide.data: moved.data})
+            fits = moved.extend(wide.width)
+            places = Substitution(self._algebra.environment, {wide.data: fits.data})
             of_moved = Truth(places(claim.data), self._algebra)
-            leaves.use_of(self._laws, of_moved, same, "a sum with zeros below it is converted to the same")
-            known = [of_moved, ~every | is_moved(wide, total, self._more)]
-            self._use(
-                ~every | claim,
-                known,
-                [every, own, wide, moved, f, self._given[1]],
-                "a sum that is moved up is converted as it is",
-            )
+            self._use(of_moved, same, [total, e, f, *self._given], why)
+            self._use(~every | claim, [of_moved, is_so], [every, own, wide, fits, f, self._given[1]], why)
         special = [(z.special.nan, z.special.infinite, z.special.negative) for z in (x, y)]
         shown = self._algebra.any_of([every, *special[0][:2]])
         self._of_operands(shown, "an operand that is not finite shows")

@@ -174,3 +174,12 @@ def test_small_formats_agree_with_exhaustion(monkeypatch):
             assert not (proved and violated), (seed, bits, design.settings)
             seen.add((proved, bool(violated)))
     assert {(True, False), (False, True)} <= seen
+
+
+def test_a_sum_that_is_moved_up_may_have_more_bits_than_the_wide_one(monkeypatch):
+    """The bound of a sum that is cut to few bits may be coarser than that of the exact one."""
+    use_small_formats(monkeypatch)
+    design = random_pair(5173, wide=False).question.designs[0].one_step()
+    one, two = (SameWithBits(design, Scope(), bits) for bits in (1, 2))
+    assert [has_theorem(x, InThisProcess()) for x in (one, two)] == [False, True]
+    assert not two.examine(all_operands(two))[1].any()
