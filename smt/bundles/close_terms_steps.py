@@ -49,6 +49,9 @@ from mmaproof.smt.semantics import StepSignals
 from mmaproof.smt.semantics.align import align, largest_exponent, loses_bits
 from mmaproof.smt.semantics.terms import Term
 
+CONVERTED_SECONDS = 120.0
+"""Seconds in which a lemma about two conversions is refuted."""
+
 _Word = Word[FNode]
 _Truth = Truth[FNode]
 _Term = Term[FNode, FNode]
@@ -71,7 +74,7 @@ class CloseTermsSteps:
         least: Sequence[int],
     ) -> None:
         self._algebra = TermAlgebra(kernel.environment)
-        self._laws = LawsInUse(kernel)
+        self._laws = LawsInUse(kernel, seconds=CONVERTED_SECONDS)
         self._signals, self._wide_signals, self._spreads, self._least = signals, wide, spreads, least
         if len(signals.sums) != 1 or len(wide.sums) != 1:
             raise NotComposedError("terms that pass through several sums")
