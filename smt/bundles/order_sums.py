@@ -68,8 +68,7 @@ def prove_moved_sum(
     """
     now: Sequence[Word[FNode]] = words
     carry = algebra.unsigned(0, 1)
-    leaves = Leaves(algebra).parts(*now)
-    leaves.use_of(laws, _is_sum(now, carry), [is_sum(now)], "a sum without a carry")
+    Leaves(algebra).parts(*now).use_of(laws, _is_sum(now, carry), [is_sum(now)], "a sum without a carry")
     for i in range(places.width):
         far = [w.drop_low(min(1 << i, w.width - 1)).extend(w.width) for w in now]
         out = _carry_out(now, carry, min(1 << i, now[0].width - 1))
