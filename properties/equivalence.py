@@ -149,12 +149,7 @@ class Equivalence(Question):
         return type(self) is Equivalence and same_arithmetic(*self.designs, self.k)
 
     def lemmas(self) -> Sequence[Lemma]:
-        """Return the lemmas for enough fraction bits, or for a sequential T-FDPA."""
-        from mmaproof.properties.library.enough_bits import lemmas_of_bits  # noqa: PLC0415  (loads all properties)
-
-        enough = lemmas_of_bits(*self.designs, self.k, self.where)
-        if enough:
-            return enough
+        """Return the lemmas for a sequential T-FDPA."""
         pair = self.in_turn()
         if pair is None:
             return ()
@@ -165,10 +160,8 @@ class Equivalence(Question):
 
     @property
     def decides_by_argument(self) -> bool:
-        """Whether integer units group their products otherwise, or readings differ that decide alignment."""
-        return type(self) is Equivalence and (
-            is_regrouping(*self.designs) or differ_in_alignment(*self.designs, self.k)
-        )
+        """Whether there is an argument. A sum in turn of terms that may be absent is left to the lemmas."""
+        return self.argument() is not None
 
     def _aligned_alike(self, kernel: Kernel) -> None:
         algebra = TermAlgebra(kernel.environment)

@@ -141,9 +141,10 @@ class AgainstExact(RunQuestion):
 
     def argument(self) -> Argument | None:
         """Return why a sum that is jammed is rounded as the exact one; None where it is not such a sum."""
-        return self._rounded_as_jammed if self.decides_by_argument else None
+        return self.add_steps if self.decides_by_argument else None
 
-    def _rounded_as_jammed(self, kernel: Kernel) -> None:
+    def add_steps(self, kernel: Kernel) -> None:
+        """Add the steps of the argument to a kernel, in which it is known that what the question assumes holds."""
         algebra, laws = TermAlgebra(kernel.environment), LawsInUse(kernel, seconds=JAMMED_SECONDS)
         operands = self.symbols(algebra)
         first = self.first(algebra, operands)

@@ -1,28 +1,20 @@
 """How many fraction bits are enough: the least number with which no operands give another result.
 
 Two designs that differ only in their number of fraction bits return the same where no term loses a bit with the fewer
-of them. The aligned terms and their sum are then the same numbers, and rho converts them alike (``WidenedConversion``).
-Infinities and NaNs do not depend on fraction bits.
-
-Whether a term loses a bit depends on its own bits and on e_max, and e_max is the exponent of one of the terms, or a
-floor. So if some term of a step loses a bit, it does so beside that one term, or it is that term. It loses the bit in a
-step of two products and c, too: if neither of the two terms is c, take c as it is, whose exponent is not above e_max.
-For that reason a step of two products stands for a step of any number of them (``LosesNothing``). A precondition says
-something of each operand by itself, so two of the products and c meet it where all of them do.
+of them (``EnoughBitsSteps``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 
-from mmaproof.designs.arithmetic import differing_parameters, repeats_one_step, same_chain
+from mmaproof.designs.arithmetic import differing_parameters, same_chain
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import Format
 from mmaproof.designs.steps import Guarantee
-from mmaproof.properties.library.against_exact import Asked, loses_nothing, product_bits
+from mmaproof.properties.library.against_exact import product_bits
 from mmaproof.properties.library.special_case import NothingBesideC
 from mmaproof.properties.preconditions import Exponents, Precondition, ZeroAccumulator
 from mmaproof.properties.property import (
@@ -35,18 +27,16 @@ from mmaproof.properties.property import (
     kept_bits,
     why_not_aligned,
 )
-from mmaproof.properties.question import Argument, Question, RunQuestion, SameResults, Scope, SpecialCase, of_one_step
+from mmaproof.properties.question import Argument, Question, SameResults, Scope, SpecialCase, of_one_step
 from mmaproof.properties.settings import whole_range
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.close_terms_steps import EnoughBitsSteps
 from mmaproof.smt.bundles.leaves import use_equal_results
+from mmaproof.smt.proving.cuts import kind_of
 from mmaproof.smt.proving.kernel import Kernel, conjuncts
-from mmaproof.smt.proving.lemma import Lemma
-from mmaproof.smt.proving.two_terms import WidenedConversion
-from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate, equal_results
-from mmaproof.smt.semantics.convert import Rules
-from mmaproof.smt.semantics.datapath import OPERAND, datapath
+from mmaproof.smt.semantics import OperandWords, dot_product_accumulate, equal_results
+from mmaproof.smt.semantics.patterns import is_finite
 from mmaproof.smt.solving.verdict import Status
 
 _SAME_NUMBERS = (Guarantee.EXACT_SUM, Guarantee.OWN_CUTS)
@@ -55,76 +45,48 @@ ENOUGH_TERMS = 2
 """Products of a step beside which every term loses what it loses in a step of more products."""
 
 
-class LosesNothing(RunQuestion):
-    """No term of finite operands loses a bit."""
-
-    def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
-        """Return whether the operands are finite."""
-        return self.finite(algebra, operands)
-
-    def relation(
-        self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
-    ) -> Truth[T]:
-        """Return whether every term keeps all of its bits."""
-        sums = [total for step in results[0].steps for total in step.sums]
-        return loses_nothing(algebra, sums, kept_bits(self.design))
-
-
-def lemmas_of_bits(first: Design, second: Design, length: int, where: Sequence[Precondition] = ()) -> Sequence[Lemma]:
-    """Return lemmas that imply that both designs return the same for dot products of ``length``; none if they cannot.
-
-    They say that no term loses a bit with the fewer fraction bits. The designs must be alike in everything else, add
-    all terms in one sum, and a chain of steps must hand on numbers of one format. In a chain, c is any number.
-    """
-    if differing_parameters(first, second) != {"fraction_bits"} or not same_chain(first, second, length):
-        return ()
+def argument_of_bits(question: Question, first: Design, second: Design) -> Argument | None:
+    """Return that no term loses a bit, and what follows, as steps; None where the designs are not so alike."""
+    if differing_parameters(first, second) != {"fraction_bits"} or not same_chain(first, second, question.k):
+        return None
     fewer, more = sorted((first, second), key=kept_bits)
     if not has_single_sum(fewer) or not fewer.guarantees(*_SAME_NUMBERS):
-        return ()
-    paths = datapath(fewer, length)
-    alone = len(paths) == 1
-    if not repeats_one_step(fewer, length):
-        return ()
-    assumed = tuple(where) if alone and paths[0].c == OPERAND else ()
-    padded = fewer.padded_length(length) != length
-    if padded and assumed:
-        return ()  # the products that fill up need not be what is assumed of the others
-    keeps_all = LosesNothing(_few_products(fewer), Scope(where=assumed))
-    (total,) = LosesNothing(fewer, Scope()).symbolic_step().sums
-    exact = Asked(f"no term loses a bit at {kept_bits(fewer)} fraction bits", keeps_all)
-    return [exact, WidenedConversion(Rules.of(fewer.step), kept_bits(more), total)]
-
-
-def argument_of_bits(question: Question, first: Design, second: Design) -> Argument | None:
-    """Return the same as steps, of one step, where c is zero and no element is an infinity. None for others.
-
-    An infinity has an exponent above that of any number, where terms may lose bits that no result shows.
-    """
-    a, b, _ = question.formats
-    by_lemmas = lemmas_of_bits(first, second, question.k, question.where)
-    is_apt = ZeroAccumulator() in question.where and question.scale_format is None
-    if not (by_lemmas and is_apt and a.infinity is b.infinity is None and len(datapath(first, question.k)) == 1):
         return None
 
     def argument(kernel: Kernel) -> None:
         algebra, assumed = TermAlgebra(kernel.environment), question.formula.precondition
         operands = question.symbols(algebra)
-        few, more = (dot_product_accumulate(x, algebra, operands) for x in sorted((first, second), key=kept_bits))
+        few, wide = (dot_product_accumulate(x, algebra, operands) for x in (fewer, more))
         known = [Truth(x, algebra) for x in ([] if assumed is None else conjuncts(assumed))]
-        EnoughBitsSteps(kernel, few.steps[0], more.steps[0], a.e_max + b.e_max, known).prove()
+        columns = zip(question.formats[:2], (operands.a, operands.b), strict=True)
+        words = [(f, x) for f, column in columns for x in column]
+        if question.scale_format is not None:
+            words += [(question.scale_format, x) for x in (*operands.scale_a, *operands.scale_b)]
+        numbers = [(x, is_finite(algebra, f, x)) for f, x in words]
+        for pair in zip(few.steps, wide.steps, strict=True):
+            c = [operands.c, operands.c]
+            source, of_c = pair[0].path.c.step, fewer.c_format
+            if source is not None:
+                c, of_c = [x.steps[source].d for x in (few, wide)], fewer.d_format
+            bounds = _highest(fewer, of_c, question.where if source is None else ())
+            highest = [bounds[kind_of(label)] for label in pair[0].sums[-1].labels]
+            every = [*numbers, (c[0], is_finite(algebra, of_c, c[0]))]
+            floor = bounds["floor"]
+            EnoughBitsSteps(kernel, pair, every, highest, floor, (c[0], c[1]), known).prove()
         use_equal_results(kernel, few.d, partial(equal_results, algebra, first.d_format))
 
     return argument
 
 
-def _few_products(design: Design) -> Design:
-    """Return the design with as few products in a step as show every loss: the design itself if it has scales."""
-    if design.step.L <= ENOUGH_TERMS or design.scale_format is not None:
-        return design
-    if not design.guarantees(Guarantee.SINGLE_PRODUCTS):
-        return design
-    one = replace(design.one_step(), k=design.step.L * ENOUGH_TERMS)
-    return one.change(L=ENOUGH_TERMS)
+def _highest(design: Design, of_c: Format, where: Sequence[Precondition]) -> dict[str, int]:
+    """Return bounds of the exponents of terms by their kind, and what e_max may be at most besides. They are proved."""
+    a, b, c = (_range(f, where)[1] for f in (design.a_format, design.b_format, of_c))
+    scale = 0 if design.scale_format is None else 2 * design.scale_format.e_max
+    products = (scale if design.step.has_scaled_groups else a + b + scale) + (
+        0 if design.guarantees(Guarantee.SUMMED_EXPONENTS) else 1
+    )
+    read = max(design.step.other_exponents(design.c_format, design.d_format) or (products,))
+    return {"products": products, "c": products if ZeroAccumulator() in where else c, "floor": read}
 
 
 class SameWithBits(SameResults):
@@ -147,10 +109,10 @@ class SameWithBits(SameResults):
         """Return that no term loses a bit, as steps."""
         return argument_of_bits(self, *map(self.asked, self.pair))
 
-    def lemmas(self) -> Sequence[Lemma]:
-        """Return that no term loses a bit, where the argument applies."""
-        first, second = map(self.asked, self.pair)
-        return lemmas_of_bits(first, second, self.k, self.where)
+    @property
+    def decides_by_argument(self) -> bool:
+        """Whether all terms are in one sum, which its register holds."""
+        return self.argument() is not None
 
 
 def with_bits(design: Design, fraction_bits: int) -> Design:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from mmaproof.designs.arithmetic import repeats_one_step
 from mmaproof.designs.design import Design
@@ -17,7 +18,7 @@ from mmaproof.properties.library.against_exact import (
     product_bits,
     rounds_last_in_ieee,
 )
-from mmaproof.properties.library.enough_bits import lemmas_of_bits
+from mmaproof.properties.library.enough_bits import argument_of_bits
 from mmaproof.properties.library.rounding import RoundedOnce, adds_exactly
 from mmaproof.properties.property import (
     INTEGER,
@@ -31,11 +32,14 @@ from mmaproof.properties.property import (
     kept_bits,
     why_not_aligned,
 )
-from mmaproof.properties.question import OtherQuestion, Run, RunQuestion, SameResults, Scope
+from mmaproof.properties.question import Argument, Run, RunQuestion, SameResults, Scope
 from mmaproof.properties.settings import exact_twin
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
-from mmaproof.smt.proving.lemma import Lemma
-from mmaproof.smt.semantics import OperandWords
+from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.bundles.leaves import Leaves
+from mmaproof.smt.proving.kernel import Kernel, NotComposedError
+from mmaproof.smt.proving.laws import LawsInUse
+from mmaproof.smt.semantics import OperandWords, equal_results
 from mmaproof.smt.solving.verdict import Status
 
 _JAMS_EXACT_SUM = (Guarantee.JAMMED_TERMS, Guarantee.EXACT_SUM, Guarantee.OWN_CUTS)
@@ -91,22 +95,38 @@ class _SameWith(SameResults):
         """Return both on the same operands."""
         return (self.design, operands), (self.other, operands)
 
-    def other_questions(self) -> Sequence[OtherQuestion]:
-        """Return that both jam a sum of one product and c, and round it once; infinities and NaNs are the same."""
+    def argument(self) -> Argument | None:
+        """Return why d is the same: no term loses a bit with the fewer bits, or both round the exact sum once."""
         design = self.design
         alike = self.k == 1 and repeats_one_step(self.asked(design), self.k)
-        if not alike or not has_single_sum(design) or not design.guarantees(*_JAMS_EXACT_SUM):
-            return ()
-        asked = [RoundedOnce(d, self.scope) for d in (design, self.other)]
-        if not all(x.decides_by_argument for x in asked):
-            return ()
-        return [OtherQuestion(f"{x.design.name} rounds the exact sum once", x, x.design) for x in asked]
+        if alike and has_single_sum(design) and design.guarantees(*_JAMS_EXACT_SUM):
+            asked = [RoundedOnce(d, self.scope) for d in (design, self.other)]
+            if all(x.decides_by_argument for x in asked):
+                return partial(self._both_rounded, asked)
+        return argument_of_bits(self, self.asked(design), self.asked(self.other))
 
-    def lemmas(self) -> Sequence[Lemma]:
-        """Return why d is the same: no term loses a bit with the fewer bits."""
-        if self.other_questions():
-            return ()
-        return lemmas_of_bits(self.asked(self.design), self.asked(self.other), self.k, self.where)
+    def _both_rounded(self, asked: Sequence[RoundedOnce], kernel: Kernel) -> None:
+        """Add the steps: infinities and NaNs give the same, so operands of a counterexample are finite."""
+        algebra, laws = TermAlgebra(kernel.environment), LawsInUse(kernel)
+        operands, root = self.symbols(algebra), Truth(kernel.root, algebra)
+        found = [x.returned(x.design, algebra, operands) for x in asked]
+        (exact, same) = (x.returned(x.twin, algebra, operands).d for x in asked)
+        parts = [y for x in found for y in (x.steps[0].converted, x.steps[0].overflowed)]
+        finite = self.finite(algebra, operands)
+        Leaves(algebra).parts(*parts).use_of(laws, finite, [root], "other operands give the same special result")
+        for x in asked:
+            x.add_steps(kernel)
+        if not kernel.same(exact.data, same.data):
+            raise NotComposedError("two exact sums differ")
+        fmt, (d, other) = self.design.d_format, (x.d for x in found)
+        known = [equal_results(algebra, fmt, x, y) for x, y in ((d, exact), (other, same))]
+        claim = equal_results(algebra, fmt, d, other)
+        Leaves(algebra).parts(d, other, exact).use_of(laws, claim, known, "both are the exact sum, rounded once")
+
+    @property
+    def decides_by_argument(self) -> bool:
+        """Whether there is one."""
+        return self.argument() is not None
 
 
 class GuardBit(SimpleProperty):

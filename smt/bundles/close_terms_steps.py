@@ -10,28 +10,30 @@ fraction bits. With E and E' the largest exponents of the step and of the wide o
   of it. So is the sum, term by term, because no register wraps;
 * ``ConvertedAlike`` says that both sums are converted to the same number.
 
-More fraction bits than are needed, as steps: a step whose c is zero returns what it returns with more of them.
+More fraction bits than are needed, as steps: a step returns what it returns with more of them.
 
-Both steps have the same terms, and so the same e_max. No exponent is above a bound, so e_max is within it. There no
-term loses a bit: this is a lemma about one term. What loses nothing is, with more bits, the same moved up, and so is
-the sum, term by term. ``ConvertedAlike`` says that both are converted to the same number.
+Both steps have the same terms, and so the same e_max. Where all operands are finite, no exponent is above the bound of
+its kind. So e_max is within the bounds of all other terms, or it is the exponent of the term itself. There no term
+loses a bit: this is a lemma about one term. What loses nothing is, with more bits, the same moved up, and so is the
+sum, term by term. A sum with zeros below it is converted to the same. Where an operand is not finite, both results are
+the special value that it gives.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
+from itertools import accumulate
 
 from pysmt.fnode import FNode
 
 from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.bundles.converted_alike import Case, Converted, ConvertedAlike
+from mmaproof.smt.bundles.converted_alike import Case, Converted, ConvertedAlike, is_moved
 from mmaproof.smt.bundles.leaves import (
     Leaves,
     at_most,
-    claim_of_operands,
     prove_bound_of_sum,
     prove_bounds,
     prove_first_bound,
@@ -42,9 +44,13 @@ from mmaproof.smt.bundles.leaves import (
 )
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
 from mmaproof.smt.proving.laws import LawsInUse
+from mmaproof.smt.proving.walk import Substitution
 from mmaproof.smt.semantics import StepSignals
 from mmaproof.smt.semantics.align import align, largest_exponent, loses_bits
 from mmaproof.smt.semantics.terms import Term
+
+CONVERTED_SECONDS = 120.0
+"""Seconds in which a lemma about two conversions is refuted."""
 
 _Word = Word[FNode]
 _Truth = Truth[FNode]
@@ -68,7 +74,7 @@ class CloseTermsSteps:
         least: Sequence[int],
     ) -> None:
         self._algebra = TermAlgebra(kernel.environment)
-        self._laws = LawsInUse(kernel)
+        self._laws = LawsInUse(kernel, seconds=CONVERTED_SECONDS)
         self._signals, self._wide_signals, self._spreads, self._least = signals, wide, spreads, least
         if len(signals.sums) != 1 or len(wide.sums) != 1:
             raise NotComposedError("terms that pass through several sums")
@@ -222,22 +228,27 @@ class CloseTermsSteps:
             leaves.use(self._laws, ~at | claim, known, why)
 
     def _added(self, cases: Sequence[Case], bounds: Sequence[Sequence[int]]) -> None:
-        """Prove how the sums are related in each case. ``bounds`` are those of each term in both."""
+        """Prove how the sums are related in each case. ``bounds`` are those of each term in both.
+
+        They are not needed where what is moved up is as wide as the wide sum: then both may wrap, but not apart.
+        """
         both = (self._sum, self._wide)
+        apart = self._wide.total.width - self._sum.total.width
+        bounded = any(case.places not in (None, apart) for case in cases)
         sums, most = [t.aligned[0].extend(t.total.width) for t in both], bounds[0]
-        self._begun(cases, bounds[0])
+        self._begun(cases, bounds[0], bounded)
         for i in range(1, len(self._sum.terms)):
             terms = [t.aligned[i] for t in both]
             for case in cases:
-                self._with_one_more(case, sums, terms, most, bounds[i])
-            for part in zip(sums, terms, most, bounds[i], strict=True):
+                self._with_one_more(case, sums, terms, (*most, *bounds[i]) if bounded else ())
+            for part in zip(sums, terms, most, bounds[i], strict=True) if bounded else ():
                 prove_bound_of_sum(self._laws, self._algebra, *part)
             sums = [self._algebra.modular_sum(pair, pair[0].width) for pair in zip(sums, terms, strict=True)]
             most = [x + y for x, y in zip(most, bounds[i], strict=True)]
         for x, t in zip(sums, both, strict=True):
             prove_total(self._laws, self._algebra, x, t)
 
-    def _begun(self, cases: Sequence[Case], bounds: Sequence[int]) -> None:
+    def _begun(self, cases: Sequence[Case], bounds: Sequence[int], bounded: bool) -> None:
         """Prove of the first terms, each as wide as its sum, what is proved of the sums."""
         why, both = "a sum begins with a term", (self._sum, self._wide)
         for case in cases:
@@ -246,18 +257,19 @@ class CloseTermsSteps:
             at = leaves.truth(case.at)
             p, q = (w.extend(t.total.width) for w, t in zip((x, y), both, strict=True))
             leaves.use(self._laws, ~at | case.of_sums(q, p), [~at | case.of_sums(y, x)], why)
-        for t, bound in zip(both, bounds, strict=True):
+        for t, bound in zip(both, bounds, strict=True) if bounded else ():
             prove_first_bound(self._laws, self._algebra, t, bound)
 
-    def _with_one_more(
-        self, case: Case, sums: Sequence[_Word], terms: Sequence[_Word], most: Sequence[int], more: Sequence[int]
-    ) -> None:
-        """Prove in a case that sums that are related are so with one more term each: the step's, and the wide one."""
+    def _with_one_more(self, case: Case, sums: Sequence[_Word], terms: Sequence[_Word], bounds: Sequence[int]) -> None:
+        """Prove in a case that sums that are related are so with one more term each: the step's, and the wide one.
+
+        ``bounds`` are those of the sums and of the terms, or none.
+        """
         leaves = Leaves(self._algebra)
         (p, q), (x, y) = ([leaves.word(w) for w in words] for words in (sums, terms))
         at = leaves.truth(case.at)
         known = [~at | case.of_sums(q, p), ~at | case.of_sums(y, x)]
-        known += [within(w, bound) for w, bound in zip((p, q, x, y), (*most, *more), strict=True)]
+        known += [within(w, bound) for w, bound in zip((p, q, x, y), bounds, strict=False)]
         after = [self._algebra.modular_sum(pair, pair[0].width) for pair in ((q, y), (p, x))]
         leaves.use(self._laws, ~at | case.of_sums(*after), known, "sums of related terms are related")
 
@@ -270,58 +282,152 @@ def _is_above(e: _Word, wide: _Word, n: int) -> _Truth:
 class EnoughBitsSteps(CloseTermsSteps):
     """Proves that a step and one with more fraction bits return the same. Raises NotComposedError.
 
-    ``highest`` is a bound of all exponents, and ``assumed`` holds of the operands.
+    ``numbers`` are operands, each with whether it is finite. ``highest`` are bounds of the exponents that terms of
+    finite operands have, and ``floor`` is one of e_max where no term is as high. ``given`` are the c of both steps,
+    which are known to be the same, and ``assumed`` holds of operands.
     """
 
     def __init__(
         self,
         kernel: Kernel,
-        signals: StepSignals[FNode, FNode],
-        wide: StepSignals[FNode, FNode],
-        highest: int,
-        assumed: Sequence[Truth[FNode]],
+        pair: tuple[StepSignals[FNode, FNode], StepSignals[FNode, FNode]],
+        numbers: Sequence[tuple[_Word, _Truth]],
+        highest: Sequence[int],
+        floor: int,
+        given: tuple[_Word, _Word],
+        assumed: Sequence[_Truth],
     ) -> None:
-        super().__init__(kernel, signals, wide, (), ())
-        self._highest, self._assumed = highest, assumed
-        if self._sum.e_max.data is not self._wide.e_max.data:
+        super().__init__(kernel, *pair, (), ())
+        self._highest, self._floor, self._given, self._assumed = highest, floor, given, assumed
+        if not kernel.same(self._sum.e_max.data, self._wide.e_max.data):
             raise NotComposedError("the largest exponents differ")
+        self._finite = [self._own(t, [x for x in numbers if not x[1].data.is_true()]) for t in self._sum.terms]
+        self._all = reduce(self._algebra.both, self._finite)
+
+    def _own(self, term: _Term, numbers: Sequence[tuple[_Word, _Truth]]) -> _Truth:
+        """Return whether the operands of a term are finite."""
+        c = Leaves(self._algebra).parts(*self._given)
+        symbols = self._symbols(c, term.significand, term.exponent, term.negative)
+        return self._algebra.all_of([finite for x, finite in numbers if self._symbols(c, x) <= symbols])
+
+    def _symbols(self, leaves: Leaves, *parts: _Word | _Truth) -> set[FNode]:
+        """Return the symbols of words and truth values, with those of leaves in the place of their parts."""
+        symbols_of = self._laws.environment.fvo.get_free_variables
+        return {symbol for x in leaves.replaced(part.data for part in parts) for symbol in symbols_of(x)}
 
     def prove(self) -> None:
         """Add the steps."""
-        for total in (self._sum, self._wide):
-            prove_largest_exponent(self._laws, self._algebra, total)
-        self._bounded()
+        prove_largest_exponent(self._laws, self._algebra, self._sum)
+        self._each_is_finite()
         for i, term in enumerate(self._sum.terms):
-            self._loses_nothing(i, term)
-        self._converted([Case(self._algebra.truth(True), self._more)])
+            self._bounded(i, term)
+        others = [max(self._floor, *self._highest[:i], *self._highest[i + 1 :]) for i in range(len(self._highest))]
+        # no other term is as high as the highest may be
+        near = [(n, i if n < own else None) for i, (n, own) in enumerate(zip(others, self._highest, strict=True))]
+        for x in dict.fromkeys(near):
+            self._reached(*x)
+        for i, term in enumerate(self._sum.terms):
+            self._loses_nothing(i, term, self._near(self._sum.e_max, self._sum.terms, *near[i]))
+        case = Case(self._all, self._more)
+        bounds = list(zip(*(prove_bounds(self._laws, self._algebra, x) for x in (self._sum, self._wide)), strict=True))
+        self._aligned(case)
+        self._added([case], bounds)
+        self._results()
 
-    def _bounded(self) -> None:
-        """Prove that e_max is within the bound."""
-        path, why = self._sum.path, "no exponent is above the bound"
-        for t in self._sum.terms:
-            claim_of_operands(self._laws, ~t.present | (t.exponent <= self._highest), self._assumed, why)
-        leaves = Leaves(self._algebra)
-        own = [leaves.term(t) for t in self._sum.terms]
-        known = [~t.present | (t.exponent <= self._highest) for t in own]
-        top = largest_exponent(self._algebra, own, path.floor, path.comparator)
-        leaves.use(self._laws, top <= self._highest, known, why)
+    def _use(self, claim: _Truth, known: Sequence[_Truth], parts: Sequence[_Word | _Truth], why: str) -> None:
+        Leaves(self._algebra).parts(*parts).use_of(self._laws, claim, known, why)
 
-    def _loses_nothing(self, i: int, term: Term[FNode, FNode]) -> None:
-        """Prove that a term loses no bit at any exponent within the bound."""
-        e, symbols_of = self._sum.e_max, self._laws.environment.fvo.get_free_variables
-        symbols = symbols_of(term.significand.data) | symbols_of(term.exponent.data)
-        known = [e <= self._highest, ~term.present | (term.exponent <= e)]
-        known += [x for x in self._assumed if symbols_of(x.data) <= symbols]
+    def _each_is_finite(self) -> None:
+        """Prove of each term that its operands are finite if all are."""
+        whole, why = self._all, "all operands are finite"
+        some = [x for x in self._finite if not x.data.is_true()]
+        prefixes = list(accumulate(some, self._algebra.both))
+        for prefix, before, last in zip(prefixes[:0:-1], prefixes[-2::-1], some[:0:-1], strict=True):
+            is_whole = prefix.data is whole.data
+            for part in (before, last):
+                known, parts = ([], [before, last]) if is_whole else ([~whole | prefix], [whole, before, last])
+                self._use(~whole | part, known, parts, why)
+
+    def _bounded(self, i: int, term: _Term) -> None:
+        """Prove that the exponent of a term is within its bound."""
+        own, bounded, why = self._finite[i], ~term.present | (term.exponent <= self._highest[i]), "a bound of exponents"
+        self._of_operands(~own | bounded, why)
+        known = [*self._if_all(own), ~own | bounded]
+        self._use(~self._all | bounded, known, [self._all, own, bounded], why)
+
+    def _if_all(self, own: _Truth) -> list[_Truth]:
+        """Return what was proved of the operands of a term: that they are finite if all are."""
+        return [] if own.data is self._all.data else [~self._all | own]
+
+    def _of_operands(self, claim: _Truth, why: str, *parts: _Word) -> None:
+        """Prove a claim about operands, whatever c is, from those of the assumptions that are about the same."""
+        leaves = Leaves(self._algebra).parts(*parts, *self._given)
+        symbols = self._symbols(leaves, claim)
+        known = [x for x in self._assumed if self._symbols(leaves, x) <= symbols]
+        leaves.use_of(self._laws, claim, known, why)
+
+    @staticmethod
+    def _near(e_max: _Word, terms: Sequence[_Term], others: int, own: int | None) -> _Truth:
+        """Return whether e_max is within the bounds of the others, or is the exponent of a term's own."""
+        within_bound = e_max <= others
+        return within_bound if own is None else within_bound | (terms[own].present & (e_max == terms[own].exponent))
+
+    def _reached(self, others: int, own: int | None) -> None:
+        """Prove how high e_max is, from the bounds of exponents."""
+        leaves, path = Leaves(self._algebra), self._sum.path
+        every, terms = leaves.truth(self._all), [leaves.term(t) for t in self._sum.terms]
+        bounds = zip(terms, self._highest, strict=True)
+        known = [~every | (~t.present | (t.exponent <= highest)) for t, highest in bounds]
+        top = largest_exponent(self._algebra, terms, path.floor, path.comparator)
+        leaves.use(self._laws, ~every | self._near(top, terms, others, own), known, "e_max is within bounds")
+
+    def _loses_nothing(self, i: int, term: _Term, near: _Truth) -> None:
+        """Prove that a term loses no bit where e_max is ``near``."""
+        e, own, why = self._sum.e_max, self._finite[i], "no term loses a bit"
         kept = ~loses_bits(self._algebra, term, e, self._sum.path.cuts[i])
-        Leaves(self._algebra).parts(e).use_of(self._laws, kept, known, "no term loses a bit")
+        valid = ~term.present | (term.exponent <= e)
+        claim = self._algebra.any_of([~own, ~near, ~valid, kept])
+        self._of_operands(claim, why, e)
+        known = [*self._if_all(own), ~self._all | near, valid, claim]
+        self._use(~self._all | kept, known, [self._all, own, near, valid, kept], why)
 
     def _aligned(self, case: Case) -> None:
         """Prove that each aligned term is moved up where there are more bits."""
         cuts = (self._sum.path.cuts, self._wide.path.cuts)
         for x, cut, finer in zip(self._sum.terms, *cuts, strict=True):
             leaves = Leaves(self._algebra)
-            own, e = leaves.term(x), leaves.word(self._sum.e_max)
-            known = [~loses_bits(self._algebra, own, e, cut), ~own.present | (own.exponent <= e)]
+            every, own, e = leaves.truth(case.at), leaves.term(x), leaves.word(self._sum.e_max)
+            known = [~every | ~loses_bits(self._algebra, own, e, cut), ~own.present | (own.exponent <= e)]
             known.append(at_most(own.significand, own.largest))
             claim = case.of_sums(align(self._algebra, own, e, finer), align(self._algebra, own, e, cut))
-            leaves.use(self._laws, claim, known, "what loses no bit is moved up")
+            leaves.use(self._laws, ~every | claim, known, "what loses no bit is moved up")
+
+    def _results(self) -> None:
+        """Prove that both sums are converted to the same, and that the results are the same."""
+        x, y, every = self._signals, self._wide_signals, self._all
+        equal = x.converted == y.converted, self._equivalent(x.overflowed, y.overflowed)
+        (total, e), (wide, f) = ((z.total, z.e_max) for z in (self._sum, self._wide))
+        moved, why = total << self._more, "a sum with zeros below it is converted to the same"
+        same = [p == q for p, q in ((e, f), self._given) if p.data is not q.data]
+        is_so = ~every | is_moved(wide, total, self._more)
+        of_first: tuple[_Word | _Truth, ...] = x.converted, x.overflowed
+        for claim, own in zip(equal, of_first, strict=True):
+            if moved.width > wide.width:
+                self._use(~every | claim, [is_so, *same], [every, total, wide, e, f, *self._given], why)
+                continue
+            # first of the sum that is moved up, whatever it is, and then of the one that is known to be that
+            fits = moved.extend(wide.width)
+            places = Substitution(self._algebra.environment, {wide.data: fits.data})
+            of_moved = Truth(places(claim.data), self._algebra)
+            self._use(of_moved, same, [total, e, f, *self._given], why)
+            self._use(~every | claim, [of_moved, is_so], [every, own, wide, fits, f, self._given[1]], why)
+        special = [(z.special.nan, z.special.infinite, z.special.negative) for z in (x, y)]
+        shown = self._algebra.any_of([every, *special[0][:2]])
+        self._of_operands(shown, "an operand that is not finite shows")
+        known = [*(~every | claim for claim in equal), shown]
+        known += [self._equivalent(p, q) for p, q in zip(*special, strict=True) if p.data is not q.data]
+        parts: list[_Word | _Truth] = [every, *of_first, y.converted, y.overflowed, *special[0], *special[1]]
+        self._use(x.d == y.d, known, parts, "the results are the same")
+
+    def _equivalent(self, x: _Truth, y: _Truth) -> _Truth:
+        return Truth(self._algebra.environment.formula_manager.EqualsOrIff(x.data, y.data), self._algebra)

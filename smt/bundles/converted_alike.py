@@ -5,7 +5,6 @@ on operands are told apart by cases, in each of which both are constants: the pl
 
 * Both sums have one sign, both are zero or none, and the magnitude of the wide one is that of the other, moved up.
 * Both magnitudes, unless they are zero, have the same bits from their highest one on, which has the same exponent.
-  Each place of that bit is a lemma.
 * The rest of a conversion sees nothing else.
 """
 
@@ -105,19 +104,13 @@ class ConvertedAlike:
     def _same_top_of_case(self, case: Case) -> None:
         if case.places is None:
             return
-        algebra, why = self._algebra, "a sum in smaller units is normalised to the same number"
         wide, other = self._wide, self._other
-        numbers = (wide.total.magnitude(), wide.e_max, other.total.magnitude(), other.e_max)
-        for top in range(numbers[2].width):
-            leaves = Leaves(algebra)
-            w, e, m, f = map(leaves.word, numbers)
-            at = leaves.truth(case.at)
-            known = [~at | is_moved(w, m, case.places), ~at | self.exponents(case, e, f)]
-            leaves.use(self._laws, algebra.any_of([~at, ~_leads(m, top), self._same_top(w, e, m, f)]), known, why)
-        leaves = Leaves(algebra)
-        m, at, same = leaves.word(numbers[2]), leaves.truth(case.at), leaves.truth(self._same_top(*numbers))
-        known = [algebra.any_of([~at, ~_leads(m, top), same]) for top in range(m.width)]
-        leaves.use(self._laws, algebra.any_of([~at, m.is_value(0), same]), known, why)
+        leaves = Leaves(self._algebra)
+        w, e, m, f = map(leaves.word, (wide.total.magnitude(), wide.e_max, other.total.magnitude(), other.e_max))
+        at, why = leaves.truth(case.at), "a sum in smaller units is normalised to the same number"
+        known = [~at | is_moved(w, m, case.places), ~at | self.exponents(case, e, f)]
+        claim = self._algebra.any_of([~at, m.is_value(0), self._same_top(w, e, m, f)])
+        leaves.use(self._laws, claim, known, why)
 
     def _same_top(self, wide: _Word, e: _Word, magnitude: _Word, f: _Word) -> _Truth:
         """Return whether magnitudes have the same bits from the highest one on, and that bit the same exponent."""
@@ -165,8 +158,3 @@ class ConvertedAlike:
         for x, y in ((wide.pattern.data, other.pattern.data), (wide.overflowed.data, other.overflowed.data)):
             equal = Truth(terms.EqualsOrIff(substitute(x), substitute(y)), algebra)
             leaves.use(self._laws, equal, known, "the same value is rounded to the same number")
-
-
-def _leads(x: Word[FNode], bit: int) -> Truth[FNode]:
-    """Return whether a bit is the highest one of a magnitude that is set."""
-    return x.extract(x.width - 1, bit).is_value(1)

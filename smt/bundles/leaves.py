@@ -7,7 +7,7 @@ Facts about single terms of a sum that several proofs in steps begin with.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import prod
 from typing import Self
 
@@ -85,10 +85,12 @@ class Leaves:
 
     def use_of(self, laws: LawsInUse, claim: Truth[FNode], assumptions: Sequence[Truth[FNode]], why: str) -> None:
         """Use a lemma that is written of the terms themselves: symbols take their places where there are any."""
-        places = {term: symbol for symbol, term in self._given.items()}
-        substitute = Substitution(self._algebra.environment, places)
-        x, *others = (Truth(substitute(t.data), self._algebra) for t in (claim, *assumptions))
+        x, *others = (Truth(y, self._algebra) for y in self.replaced([t.data for t in (claim, *assumptions)]))
         self.use(laws, x, others, why)
+
+    def replaced(self, terms: Iterable[FNode]) -> list[FNode]:
+        """Return terms with symbols in the place of parts of them."""
+        return list(map(Substitution(self._algebra.environment, {x: y for y, x in self._given.items()}), terms))
 
     def use(self, laws: LawsInUse, claim: Truth[FNode], assumptions: Sequence[Truth[FNode]], why: str) -> None:
         """Use the lemma that the assumptions imply the claim, of the terms. Raises NotComposedError."""

@@ -66,23 +66,49 @@ def prove_moved_sum(
 
     Return the carry, which is proved to be zero or one. It has one bit more than the words.
     """
-    now, carry = list(words), list[Word[FNode]]()
-    none, one = (algebra.signed(n, words[0].width + 1) for n in (0, 1))
+    now: Sequence[Word[FNode]] = words
+    carry = algebra.unsigned(0, 1)
+    Leaves(algebra).parts(*now).use_of(laws, _is_sum(now, carry), [is_sum(now)], "a sum without a carry")
     for i in range(places.width):
-        bit = places.bit(i)
-        moved = [ite(bit, w.drop_low(min(1 << i, w.width - 1)).extend(w.width), w) for w in now]
-        after = ite(is_sum(moved), none, one)
-        known = [is_sum(now, *carry), *(limited(c, 0, 1) for c in carry)]
-        leaves = Leaves(algebra).parts(*now, *carry, bit)
-        leaves.use_of(laws, is_sum(moved, after), known, "a sum of words is moved down as they are, or one unit less")
-        leaves = Leaves(algebra).parts(is_sum(moved))
-        leaves.use_of(laws, limited(after, 0, 1), (), "a carry is none or one")
-        now, carry = moved, [after]
+        far = [w.drop_low(min(1 << i, w.width - 1)).extend(w.width) for w in now]
+        out = _carry_out(now, carry, min(1 << i, now[0].width - 1))
+        leaves = Leaves(algebra).parts(*now, carry)
+        leaves.use_of(laws, _is_sum(far, out), [_is_sum(now, carry)], "a sum of words is moved down with a carry")
+        now, carry = _where_moved(laws, algebra, places.bit(i), (far, out), (now, carry))
     for w, moved_down in zip(words, now, strict=True):
         leaves = Leaves(algebra).parts(w, places)
         same = w.shift_right(places) == moved_down
         leaves.use_of(laws, same, (), "a word is moved down by each bit of the places")
-    return carry[0]
+    whole = algebra.twos_complement(carry.extend(words[0].width + 1))
+    leaves = Leaves(algebra).parts(*now, carry)
+    for claim in (limited(whole, 0, 1), is_sum(now, whole)):
+        leaves.use_of(laws, claim, [_is_sum(now, carry)], "a carry is none or one")
+    return whole
+
+
+_Sum = tuple[Sequence[Word[FNode]], Word[FNode]]
+"""Three words, the last the sum of the others and of a carry, and this carry of one bit."""
+
+
+def _is_sum(words: Sequence[Word[FNode]], carry: Word[FNode]) -> Truth[FNode]:
+    return is_sum(words, carry.as_signed())
+
+
+def _carry_out(words: Sequence[Word[FNode]], carry: Word[FNode], places: int) -> Word[FNode]:
+    """Return what two words and a carry carry out of their lowest places."""
+    x, y = (w.extract(places - 1, 0) for w in words[:2])
+    return ((x + y).extend(places + 2) + carry).extract(places, places)
+
+
+def _where_moved(laws: LawsInUse, algebra: TermAlgebra, bit: Truth[FNode], far: _Sum, near: _Sum) -> _Sum:
+    """Prove that words chosen by a bit are a sum, as both choices are."""
+    words, carry = [ite(bit, x, y) for x, y in zip(far[0], near[0], strict=True)], ite(bit, far[1], near[1])
+    claim, why = _is_sum(words, carry), "one of two sums is a sum"
+    for there, known in ((bit, far), (~bit, near)):
+        leaves = Leaves(algebra).parts(bit, *far[0], far[1], *near[0], near[1])
+        leaves.use_of(laws, ~there | claim, [_is_sum(*known)], why)
+    Leaves(algebra).parts(bit, claim).use_of(laws, claim, [~bit | claim, bit | claim], why)
+    return words, carry
 
 
 MORE_BITS = 3
@@ -216,10 +242,8 @@ class OrderedTerms:
         truncates = self._sums[0].path.cuts[i].truncates
         if i != self._place:
             (self._moved if truncates and i in self._losing else self._stays)(case, i, bounds)
-        elif case.apart or not truncates:
-            self._rises(case, bounds)
         else:
-            self._rises_in_place(case, bounds)
+            self._rises(case, bounds)
 
     def _in_case(
         self, case: Case, i: int, bounds: Sequence[int], words: Sequence[_Word], e_max: Sequence[_Word]
@@ -252,11 +276,12 @@ class OrderedTerms:
         moved = ~upwards.at(*e_max) | self._is_moved(upwards, kept, upwards.places(*e_max))
         leaves.use(self._laws, moved, known, "a magnitude at a higher exponent is moved down")
         exponents, words = [x.e_max for x in self._sums], [x.aligned[i] for x in self._sums]
-        for e in exponents:
-            self._with_sign(term, e, cut)
         kept = [_kept(term, e, cut) for e in exponents]
         at, places = case.at(*exponents), case.places(*exponents)
-        known = [~at | self._is_moved(case, kept, places), *self._signed((term, term), kept, words, bounds)]
+        known = [~at | self._is_moved(case, kept, places)]
+        for e, magnitude, w, bound in zip(exponents, kept, words, bounds, strict=True):
+            self._with_sign(term, e, cut)
+            known += [w == with_sign(term.negative, magnitude), magnitude >= 0, within(w, bound)]
         parts: list[_Part] = [at, term.negative, *kept, *words]
         if case.apart > 1:
             more, given = self._moved_far(case, term.negative, kept, words, places)
@@ -314,66 +339,6 @@ class OrderedTerms:
         leaves.use(self._laws, signed, (), "a term is a magnitude with a sign")
         leaves.use(self._laws, kept >= 0, known, "a magnitude is not negative")
 
-    @staticmethod
-    def _signed(
-        terms: Sequence[_Term], kept: Sequence[_Word], words: Sequence[_Word], bounds: Sequence[int]
-    ) -> list[_Truth]:
-        """Return what is known of aligned terms and their magnitudes."""
-        known = []
-        for t, magnitude, w, bound in zip(terms, kept, words, bounds, strict=True):
-            known += [w == with_sign(t.negative, magnitude), magnitude >= 0, within(w, bound)]
-        return known
-
-    def _rises_in_place(self, case: Case, bounds: Sequence[int]) -> None:
-        """Prove the surplus of the term that rises where the exponents are equal, from that of its magnitudes."""
-        algebra, cut, why = self._algebra, self._sums[0].path.cuts[self._place], "a term that rises is not smaller"
-        terms: list[_Term] = [x.terms[self._place] for x in self._sums]
-        exponents = [x.e_max for x in self._sums]
-        for t, e in zip(terms, exponents, strict=True):
-            self._with_sign(t, e, cut)
-            leaves = Leaves(algebra)
-            x, top = leaves.term(t), leaves.word(e)
-            leaves.use(self._laws, ~x.significand.is_value(0) | _kept(x, top, cut).is_value(0), (), "a cut zero")
-        for ends in ((0, 1), (1, 0)):
-            leaves = Leaves(algebra)
-            own, e_max = [leaves.term(terms[i]) for i in ends], [leaves.word(exponents[i]) for i in ends]
-            known = [x for t, e in zip(own, e_max, strict=True) for x in _valid(t, e)]
-            kept = [_kept(t, e, cut) for t, e in zip(own, e_max, strict=True)]
-            claim = algebra.any_of([~(e_max[0] == e_max[1]), ~_no_larger(*own), kept[0] <= kept[1]])
-            leaves.use(self._laws, claim, known, "a magnitude that is not larger has no larger cut")
-        leaves = Leaves(algebra)
-        own = [leaves.term(t) for t in terms]
-        for claim in self._signs(own):
-            leaves.use(self._laws, claim, self.facts(*own)[:1], why)
-        kept = [_kept(t, e, cut) for t, e in zip(terms, exponents, strict=True)]
-        words, (e, f) = [x.aligned[self._place] for x in self._sums], exponents
-        known = [*self._signs(terms), *self._signed(terms, kept, words, bounds)]
-        known += [~t.significand.is_value(0) | k.is_value(0) for t, k in zip(terms, kept, strict=True)]
-        known += [
-            algebra.any_of([~(e == f), ~_no_larger(*terms), kept[0] <= kept[1]]),
-            algebra.any_of([~(f == e), ~_no_larger(*terms[::-1]), kept[1] <= kept[0]]),
-        ]
-        parts: list[_Part] = [
-            e,
-            f,
-            *(t.negative for t in terms),
-            *(t.significand.is_value(0) for t in terms),
-            *kept,
-            *words,
-        ]
-        leaves = Leaves(algebra).parts(*parts, _no_larger(*terms), _no_larger(*terms[::-1]))
-        leaves.use_of(self._laws, self._in_case(case, self._place, bounds, words, exponents), known, why)
-
-    def _signs(self, terms: Sequence[_Term]) -> Sequence[_Truth]:
-        """Return how the magnitudes of a term that rises are in order, by its signs."""
-        (v, above), any_of = terms, self._algebra.any_of
-        zero, is_zero = (t.significand.is_value(0) for t in terms)
-        return (
-            any_of([v.negative, above.negative, zero, _no_larger(v, above)]),
-            any_of([~v.negative, ~above.negative, is_zero, _no_larger(above, v)]),
-            any_of([v.negative, ~above.negative, zero & is_zero]),
-        )
-
     def _rises(self, case: Case, bounds: Sequence[int]) -> None:
         leaves, path = Leaves(self._algebra), self._sums[0].path
         terms = [leaves.term(x.terms[self._place]) for x in self._sums]
@@ -396,13 +361,6 @@ def _kept(term: _Term, e_max: _Word, cut: Cut) -> _Word:
 def _valid(term: _Term, e_max: _Word) -> list[_Truth]:
     """Return that no exponent of a term that is present is above the largest one, and that another term is zero."""
     return [~term.present | (term.exponent <= e_max), term.present | term.significand.is_value(0)]
-
-
-def _no_larger(x: _Term, y: _Term) -> _Truth:
-    """Return whether a magnitude is at most another, whose exponent is at most one apart."""
-    m, n = x.significand, y.significand
-    same, up, down = x.exponent == y.exponent, y.exponent == x.exponent + 1, x.exponent == y.exponent + 1
-    return (same & (m <= n)) | (up & (m <= (n << 1))) | (down & ((m << 1) <= n))
 
 
 _Limits = tuple[int, int]

@@ -5,8 +5,11 @@ import pytest
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.properties.library import find_property
+from mmaproof.properties.library.padding import _SameWith
 from mmaproof.properties.question import Scope
-from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.proving.lemma import Lemmas
+from mmaproof.smt.solving.limits import Limits, worked
+from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.trace import evaluate
 from mmaproof.verification.check import check
 
@@ -173,3 +176,24 @@ def test_there_is_no_argument_where_a_difference_of_close_numbers_is_cut(bits):
 def test_chains_of_double_precision_have_a_guard_bit():
     name = "ampere/mma.m8n8k4.f64.f64.f64.f64"
     assert check("guard-bit", find_design(name), limits=PATIENT).verdict == "holds"
+
+
+JAMMED = (
+    f"{VOLTA}@L=1,alignment=jam,product_exponent=normalised,c_subnormal=normalised,zero_c=absent,zero_product=absent"
+)
+
+
+def joined(rho):
+    """Whether a kernel takes the steps: that a unit and one with a bit more and another conversion return the same."""
+    question = _SameWith(find_design(f"{JAMMED},fraction_bits=52"), Scope(), 53)
+    question.other = question.other.change(rho=rho)
+    whole = question.formula
+    asked = Lemmas(Solving().ask, PATIENT, worked(), whole.environment)
+    assert question.decides_by_argument
+    return asked.joined(whole.violation, question.argument()) is not None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("rho", "proved"), [("rz-fp32", True), ("rne-fp32", False)])
+def test_both_round_the_exact_sum_once_in_one_theorem(rho, proved):
+    assert joined(rho) is proved

@@ -16,6 +16,7 @@ from mmaproof.verification import bundle
 from mmaproof.verification.bundle import write_bundles
 
 FP8 = "hopper/wgmma.m64n8k32.f32.e4m3.e4m3@L=2"
+HALF = "hopper/wgmma.m64n8k32.f16.e4m3.e4m3@L=2"
 NO_C = (parse_precondition("c=0"),)
 ENOUGH = 34
 """Of products of e4m3, of which the largest is below 2^18, and the lowest bit of one 2^-18: as DeepSeek-V3 says."""
@@ -44,7 +45,8 @@ def test_enough_bits_have_a_theorem(settings):
     ("bits", "settings", "why"),
     [
         (ENOUGH - 1, {}, "no term loses a bit"),
-        (ENOUGH, {"floor": 20}, "no exponent is above the bound"),
+        (ENOUGH, {"floor": 20}, "no term loses a bit"),
+        (ENOUGH, {"zero_c": "e-zero", "e_zero": 20}, "a bound of exponents"),
     ],
 )
 def test_they_are_refused_where_the_argument_does_not_hold(bits, settings, why):
@@ -52,16 +54,14 @@ def test_they_are_refused_where_the_argument_does_not_hold(bits, settings, why):
         theorem_of(question_of(bits, **settings))
 
 
-def test_only_a_step_without_c_and_infinities_has_the_argument():
-    def between(name, k, where):
-        designs = [find_design(name).change(fraction_bits=x) for x in (40, 41)]
-        return Equivalence(*designs, k=k, where=where)
-
-    whole = FP8.removesuffix("@L=2")
-    assert between(whole, 32, NO_C).argument() is not None
-    assert between(whole, 32, ()).argument() is None
-    assert between(whole, 64, NO_C).argument() is None
-    assert between("volta/mma.m8n8k4.f32.f16.f16.f32", 4, NO_C).argument() is None
+@pytest.mark.middle
+@pytest.mark.parametrize("k", [2, 4])
+def test_c_may_be_any_number_and_there_may_be_more_steps(k):
+    """Of products of e4m3 the largest is below 2^18, and the lowest bit of c, and of a result of fp16, is 2^-24."""
+    pair = [find_design(HALF).change(fraction_bits=x) for x in (40, 44)]
+    assert theorem_of(Equivalence(*pair, k=k)).leaves
+    with pytest.raises(NotComposedError, match="no term loses a bit"):
+        theorem_of(Equivalence(pair[0].change(fraction_bits=39), pair[1], k=k))
 
 
 @pytest.mark.slow

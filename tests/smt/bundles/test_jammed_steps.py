@@ -35,7 +35,7 @@ def composed(question):
     refute = Lemmas(InThisProcess().ask, LIMITS, worked(), whole.environment).refute
     kernel = Kernel(whole.environment, whole.violation, refute)
     try:
-        question._rounded_as_jammed(kernel)
+        question.add_steps(kernel)
     except NotComposedError as problem:
         return str(problem)
     return kernel.complete
