@@ -169,7 +169,7 @@ class DistanceCases:
     def _usual(self, claim: FNode) -> FNode:
         """Return the claim with words replaced that are the product of operands that are not special.
 
-        That no operand is special is known. Some units have no integer bit in a pattern that is no number.
+        That no operand is special is known. Some units have no integer bit in patterns of infinities and NaN.
         """
         usual, kernel = self._m.Not(self._special()), self._kernel
         are_usual = self._columns.values(usual).tolist()

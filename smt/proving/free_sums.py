@@ -29,7 +29,7 @@ RELATION_SECONDS, FACT_SECONDS, ROUNDING_SECONDS = 8.0, 2.0, 12.0
 MOST_MOVED = 13
 """Distances with which the places change that are asked about together at first, at most."""
 MORE_BITS, MOST_FLAGS = 2, 64
-"""A sum has at least so many bits more than the result's significand, and at most so many flags beside it."""
+"""How many bits a sum has at least beyond the significand of the result, and how many flags at most."""
 
 
 @dataclass(frozen=True)
