@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from support.commands import only_json
@@ -89,14 +91,16 @@ def test_a_unit_is_identified_from_files_in_rounds(run, tmp_path):
         files.append(answered(unit, rows.batch, tmp_path / f"answers{number}.csv"))
         (tmp_path / "ask.csv").unlink()
         status, out, err = run("identify", files[0], *more(), *asked, "--json")
-        if "nothing is left to ask" in err:
+        if "was not written" in err:
             break
-    assert "nothing is left to ask" in err
+    assert "nothing is left to ask" in err or "no operands were found on which what is left differs" in err
     assert not (tmp_path / "ask.csv").exists()
     record = only_json(out)
-    assert (status, record["parameters"]["fraction_bits"], record["undecided"]) == (3, "22", {})
+    assert (status, record["parameters"]["fraction_bits"]) == (3, "22")
+    assert not {"fraction_bits", "L"} & record["undecided"].keys()
     assert run("identify", files[0], *more(), *asked, "--json")[1].split('"seconds"')[0] == out.split('"seconds"')[0]
-    assert f"  nearest: {unit.name}\n" in run("identify", files[0], *more(), *asked)[1]
+    out = run("identify", files[0], *more(), *asked)[1]
+    assert re.search(r"^  nearest: \w+/mma\.m16n8k8\.f32\.f16\.f16\.f32@fraction_bits=22$", out, re.MULTILINE)
 
 
 def answered(unit, batch, path):

@@ -206,6 +206,7 @@ UNCOVERED = {
     "rvbna": "the draft's fp32, rounded to odd; bulk-normalisation has its step",
     "bf16-to-odd": "the pseudo-code's fp32, rounded to odd; fused-pairs and adder-tree have its step",
     "vortex-tfr": "the RTL's fp32",
+    "aie-blocks": "its reference is in the vendor's encoding, with fp32 alone; scaled groups have its step",
     "tensix": "the documentation's fp32; sequential and fma-chain have its additions",
 }
 

@@ -47,7 +47,8 @@ def test_letters_and_catalogue():
     all_of = ("ftz-addmul", "fma-chain", "interleaved-fma", "bf16-to-odd", "sign-frame", "gaudi2", "tensix", "vfpu")
     flushing = {(x, Subnormals.FLUSHED) for x in all_of}
     flushing |= {(x, Subnormals(BOTH)) for x in ("fma-chain", "interleaved-fma", "sign-frame", "gaudi2")}
-    flushing.add(("vortex-tfr", Subnormals.RESULTS))
+    flushing |= {("vortex-tfr", Subnormals.RESULTS), ("e-fdpa", Subnormals.FLUSHED)}
+    flushing |= {("aie-blocks", Subnormals(BOTH)), ("t-fdpa", Subnormals.OPERANDS)}
     assert {x for x in found if x[1] is not Subnormals.KEPT} == flushing
     with pytest.raises(DesignError, match="no effect"):
         find_design("turing/mma.m8n8k16.s32.s8.s8.s32@subnormals=flushed")
