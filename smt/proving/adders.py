@@ -362,16 +362,17 @@ def prove_sums(query: Query, seconds: float | None = None) -> SumProof:
         sums = EqualSums(query, seconds)
         if all(len(x) < 2 for x in sums.difference):
             raise NotRefutedError("no products are added")
+        search = _Search(sums)  # words that differ on samples are not looked at in another way
         try:
-            return _found(query, sums, wide=sums.spare)
+            return _found(query, search, wide=sums.spare)
         except NotRefutedError:
-            return _found(query, EqualSums(query, until.left), wide=not sums.spare)
+            return _found(query, _Search(EqualSums(query, until.left)), wide=not sums.spare)
     except RecursionError:
         raise NotRefutedError("a sum is nested too deep") from None
 
 
-def _found(query: Query, sums: EqualSums, wide: bool) -> SumProof:
-    proof = _Search(sums).proof(wide)
+def _found(query: Query, search: _Search, wide: bool) -> SumProof:
+    proof = search.proof(wide)
     EqualSums(query).check(proof)
     return proof
 
