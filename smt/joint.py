@@ -94,6 +94,12 @@ def _leading_zeros(node: Node, x: Words) -> Words:
     return places.astype(_TYPES[node.bits])
 
 
+def _shift_out(node: Node, x: Words, y: Words) -> Words:
+    last = y.dtype.type(node.bits - 1)
+    shifted: Words = np.where(y <= last, x >> np.minimum(y, last), x.dtype.type(0))
+    return shifted
+
+
 def _extend_signed(node: Node, x: Words) -> Words:
     return _words(node, _number(node, 0, x).astype(_SIGNED.get(node.bits, object)))
 
@@ -107,6 +113,7 @@ _OPERATIONS: Mapping[Op, Callable[..., Words]] = {
     Op.XOR: _plain(np.bitwise_xor),
     Op.SHIFT_LEFT: _plain(np.left_shift),
     Op.SHIFT_RIGHT: _plain(np.right_shift),
+    Op.SHIFT_OUT: _shift_out,
     Op.SHIFT_RIGHT_SIGNED: _signed(np.right_shift),
     Op.MINIMUM: _plain(np.minimum),
     Op.MAXIMUM: _plain(np.maximum),
@@ -122,7 +129,8 @@ _OPERATIONS: Mapping[Op, Callable[..., Words]] = {
     Op.SIGN_EXTEND: _extend_signed,
     Op.TRUNCATE: lambda node, x: (x & mask(node.bits)).astype(_TYPES[node.bits]),
 }
-"""Of each operation, what takes the node and the words of its operands. Shifts meet amounts below the width only."""
+"""Of each operation, what takes the node and the words of its operands. Shifts but ``SHIFT_OUT`` meet amounts
+below the width only."""
 
 
 class JointDesigns:

@@ -136,6 +136,7 @@ C = Dialect(
     further=_in_types,
     names_constants=False,
     operations={
+        Op.SHIFT_OUT: "{y} < {of} ? {x} >> {y} : 0",
         Op.SHIFT_RIGHT_SIGNED: "({type})({sx} >> {y})",
         Op.MAGNITUDE: "{sx} < 0 ? {zero} - {x} : {x}",
         Op.LEADING_ZEROS: "mma_zeros_{of}({x})",

@@ -74,6 +74,7 @@ SYSTEM_VERILOG = Dialect(
         "last": f"{to - 1}",
     },
     operations={
+        Op.SHIFT_OUT: "{x} >> {y}",
         Op.SHIFT_RIGHT_SIGNED: "{sx} >>> {y}",
         Op.MAGNITUDE: "{x}[{top}] ? -{x} : {x}",
         Op.LEADING_ZEROS: "leading_zeros_{of}({x})",

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from mmaproof.smt.algebra.nodes import LANES, Graph, Node, Op, mask, signed
+from mmaproof.smt.algebra.nodes import HALF, LANES, Graph, Node, Op, mask, most, needed, signed
 from mmaproof.smt.algebra.protocol import Algebra, Truth, Word
 from mmaproof.smt.algebra.words import Signal
 
@@ -49,6 +49,8 @@ class CodeAlgebra(Algebra[Value, Node]):
     def __init__(self) -> None:
         self.graph = Graph()
         self._assumed: dict[Node, tuple[int, int]] = {}
+        self._summands: dict[Node, tuple[Value, Value]] = {}
+        """of a sum, the two values that it was made of"""
 
     def _lane(self, least: int, largest: int) -> int:
         """Return the width of the words that hold an interval."""
@@ -132,7 +134,14 @@ class CodeAlgebra(Algebra[Value, Node]):
         for one, other in ((x, y), (y, x)):
             if one.is_constant:
                 return (other if one.value else one) if op is Op.AND else (one if one.value else other)
+        if op is Op.AND and self._contradict(x, y):
+            return self._truth(False)
         return self._truth_node(self.graph.node(op, (x, y), 1))
+
+    def _contradict(self, x: Node, y: Node) -> bool:
+        """Return whether a truth, or a part of it that is a conjunction, is the negation of such a one of the other."""
+        parts, others = ({p, *(p.operands if p.op is Op.AND else ())} for p in (x, y))
+        return any(_negated(p) in others for p in parts) or any(_negated(p) in parts for p in others)
 
     def _truth_node(self, node: Node) -> Node:
         assumed = self._assumed.get(node)
@@ -157,7 +166,9 @@ class CodeAlgebra(Algebra[Value, Node]):
             x, y = y, x
         if y.node.is_constant and not y.least:
             return x
-        return self._modular(Op.ADD, x, y, x.least + y.least, x.largest + y.largest)
+        total = self._modular(Op.ADD, x, y, x.least + y.least, x.largest + y.largest)
+        self._summands[total.node] = x, y
+        return total
 
     def _subtract(self, x: Value, y: Value, width: int) -> Value:
         if y.node.is_constant and not y.least:
@@ -188,14 +199,18 @@ class CodeAlgebra(Algebra[Value, Node]):
         least, largest = x.least << places, x.largest << places
         bits = self._lane(least, largest)
         if x.node.op is Op.MULTIPLY and x.node.bits == bits and x.least >= 0:
-            # of a product, one factor moves: where both are unpacked before they meet, that costs nothing
+            # of a product, factors move: where both are unpacked before they meet, that costs nothing
             y, z = x.node.operands
-            node = self.graph.node(Op.MULTIPLY, (self._shifted(y, places), z), bits)
+            spare = [HALF - most(factor).bit_length() for factor in (y, z)]
+            of_z = max(places - max(spare[0], 0), 0) if places <= sum(spare) and min(spare) >= 0 else 0
+            node = self.graph.node(Op.MULTIPLY, (self._shifted(y, places - of_z), self._shifted(z, of_z)), bits)
         else:
             node = self._shifted(self._in_lane(x, bits), places)
         return self._value(node, least, largest)
 
     def _shifted(self, node: Node, places: int) -> Node:
+        if not places:
+            return node
         return self.graph.node(Op.SHIFT_LEFT, (node, self.graph.constant(places, node.bits)), node.bits)
 
     def shift_left_by(self, x: Word[Value], amount: Word[Value]) -> Word[Value]:
@@ -208,6 +223,29 @@ class CodeAlgebra(Algebra[Value, Node]):
         node = self.graph.node(Op.SHIFT_LEFT, (self._in_lane(value, bits), self._in_lane(places, bits)), bits)
         width = x.width + (1 << amount.width) - 1
         return Word(self._value(node, least, largest), width, x.signed, self)
+
+    def conditional_negate(self, condition: Truth[Node], x: Word[Value]) -> Word[Value]:
+        """Return -x where ``condition`` holds and x elsewhere, signed, in one bit more (unsigned word).
+
+        Where two truths differ, it is (x ^ m) - m, of the word m of all ones or zeros: each of the two becomes a word
+        of its own, which costs nothing where it is unpacked before they meet.
+        """
+        where, largest = condition.data, x.data.largest
+        if where.op is not Op.XOR or any(p.is_constant for p in where.operands) or x.data.node.is_constant:
+            return super().conditional_negate(condition, x)
+        self._need_unsigned(x)
+        bits = self._lane(-largest, largest)
+        ones = self._ones_where(where, bits)
+        inverted = self.graph.node(Op.XOR, (self._in_lane(x.data, bits), ones), bits)
+        negated = self.graph.node(Op.SUBTRACT, (inverted, ones), bits)
+        return Word(self._value(negated, -largest, largest), x.width + 1, True, self)
+
+    def _ones_where(self, truth: Node, bits: int) -> Node:
+        """Return the word of all ones where a truth holds, of zeros elsewhere."""
+        if truth.op is Op.XOR and not any(p.is_constant for p in truth.operands):
+            return self.graph.node(Op.XOR, [self._ones_where(p, bits) for p in truth.operands], bits)
+        one = self.graph.node(Op.ZERO_EXTEND, (truth,), bits)
+        return self.graph.node(Op.SUBTRACT, (self.graph.constant(0, bits), one), bits)
 
     # --- operations that lose bits, or claim that none are lost -------------------------------------------------
 
@@ -231,7 +269,16 @@ class CodeAlgebra(Algebra[Value, Node]):
     def _shift_right(self, x: Value, width: int, signed: bool, amount: Value, amount_width: int) -> Value:
         if amount.node.is_constant:
             return self._dropped(x, amount.least)
-        _, _, moved = self._moved_right(x, amount)
+        if x.least >= 0 and amount.largest >= x.node.bits:
+            bits = x.node.bits
+            moved = self.graph.node(
+                Op.SHIFT_OUT, (x.node, self._in_lane(self._at_most(amount, mask(bits)), bits)), bits
+            )
+        else:
+            _, _, moved = self._moved_right(x, amount)
+        return self._moved_within(x, moved, width, amount)
+
+    def _moved_within(self, x: Value, moved: Node, width: int, amount: Value) -> Value:
         low, high = (min(p, width) for p in (amount.least, amount.largest))
         least = x.least >> (low if x.least < 0 else high)
         largest = x.largest >> (high if x.largest < 0 else low)
@@ -263,7 +310,11 @@ class CodeAlgebra(Algebra[Value, Node]):
     def shift_right_jam(self, x: Word[Value], amount: Word[Value]) -> Word[Value]:
         """Return ``x / 2**amount`` (unsigned both) with the lowest bit set if any lost bit was (round to odd)."""
         self._need_unsigned(x, amount)
-        moved = self._shift_right(x.data, x.width, False, amount.data, amount.width)
+        if amount.data.node.is_constant:
+            moved = self._dropped(x.data, amount.data.least)
+        else:
+            # what was lost is seen by shifting back, which needs an amount below the width
+            moved = self._moved_within(x.data, self._moved_right(x.data, amount.data)[2], x.width, amount.data)
         lost = self._bit(self._any_below(x.data, x.width, amount.data, amount.width))
         return Word(self._either(moved, lost), x.width, False, self)
 
@@ -289,11 +340,11 @@ class CodeAlgebra(Algebra[Value, Node]):
         if x.node.is_constant:
             by = width - x.least.bit_length()
             return self._number(x.least << by), self._number(by if x.least else all_ones)
-        bits = self._lane(0, mask(width))
-        node, surplus = self._in_lane(x, bits), bits - width
-        nonzero = node if x.least else self.graph.node(Op.OR, (node, self.graph.constant(1, bits)), bits)
-        least, most = width - x.largest.bit_length(), width - max(x.least.bit_length(), 1)
-        count = self._value(self.graph.node(Op.LEADING_ZEROS, (nonzero,), bits), least + surplus, most + surplus)
+        bits, narrow = self._lane(0, mask(width)), self._lane(0, x.largest)
+        node, counted, surplus = self._in_lane(x, bits), self._in_lane(x, narrow), narrow - width
+        nonzero = counted if x.least else self.graph.node(Op.OR, (counted, self.graph.constant(1, narrow)), narrow)
+        least, last = width - x.largest.bit_length(), width - max(x.least.bit_length(), 1)
+        count = self._value(self.graph.node(Op.LEADING_ZEROS, (nonzero,), narrow), least + surplus, last + surplus)
         places = self._subtract(count, self._number(surplus), 0)
         shifted = self.graph.node(Op.SHIFT_LEFT, (node, self._in_lane(places, bits)), bits)
         top = self._value(shifted, 1 << (width - 1) if x.least else 0, mask(width))
@@ -477,10 +528,54 @@ class CodeAlgebra(Algebra[Value, Node]):
             return x
         if (x.least, x.largest, y.least, y.largest) in ((1, 1, 0, 0), (0, 0, 1, 1)):
             return self._bit(condition if x.least else self._not(condition))
+        for apart in (self._sum_unless, self._positive_part, self._negative_part):
+            if (found := apart(condition, x, y)) is not None:
+                return found
         least, largest = min(x.least, y.least), max(x.largest, y.largest)
         bits = self._lane(least, largest)
         node = self.graph.node(Op.SELECT, (condition, self._in_lane(x, bits), self._in_lane(y, bits)), bits)
         return self._value(node, least, largest)
+
+    def _positive_part(self, condition: Node, x: Value, y: Value) -> Value | None:
+        """Return max(y, 0) where that is what is chosen: 0 where y < 0, and y elsewhere."""
+        if not _is_negative(condition, y.node) or not _is_zero(x):
+            return None
+        return self._maximum(y, x, True)
+
+    def _negative_part(self, condition: Node, x: Value, y: Value) -> Value | None:
+        """Return max(z, 0) - z where that is what is chosen: -z = x where z < 0, and 0 elsewhere."""
+        node = x.node
+        if node.op is not Op.SUBTRACT or not _is_zero(y) or not _is_negative(condition, node.operands[1]):
+            return None
+        if not (node.operands[0].is_constant and node.operands[0].value == 0):
+            return None
+        z = Value(node.operands[1], -x.largest, -x.least)
+        return self._within(self._subtract(self._maximum(z, y, True), z, 0), 0, max(x.largest, 0))
+
+    def _sum_unless(self, condition: Node, otherwise: Value, total: Value) -> Value | None:
+        """Return a sum of two values, ``otherwise`` where one of two conditions holds; None where that is not faster.
+
+        Where the sum is at least ``otherwise``, each value becomes so low where its own condition holds that the
+        largest of the sum and ``otherwise`` is the choice. Each value with its condition is of one operand, where they
+        are unpacked before they meet, and no condition is left for the sum.
+        """
+        if condition.op is not Op.OR or total.node not in self._summands or not otherwise.node.is_constant:
+            return None
+        summands, limit = self._summands[total.node], otherwise.least
+        conditions = sorted(condition.operands, key=lambda x: self._operand(x) != self._operand(summands[0].node))
+        operands = [self._operand(x) for x in (*conditions, *(x.node for x in summands))]
+        if None in operands or operands[:2] != operands[2:] or operands[0] == operands[1]:
+            return None
+        if sum(x.least for x in summands) < limit:
+            return None
+        low = self._number(min(limit - max(x.largest for x in summands), limit // 2))
+        lowered = [self._ite(where, low, x) for where, x in zip(conditions, summands, strict=True)]
+        return self._within(self._maximum(self._add(*lowered), otherwise, True), limit, max(limit, total.largest))
+
+    def _operand(self, node: Node) -> str | None:
+        """Return the letter of the one operand that a node is computed from: None where there are several, or none."""
+        letters = {x.name.rstrip("0123456789") for x in needed([node]) if x.op is Op.INPUT}
+        return letters.pop() if len(letters) == 1 else None
 
     def _maximum(self, x: Value, y: Value, signed: bool) -> Value:
         for one, other in ((x, y), (y, x)):
@@ -494,8 +589,8 @@ class CodeAlgebra(Algebra[Value, Node]):
         return self._value(node, least, largest)
 
     def _not(self, x: Node) -> Node:
-        if x.op is Op.XOR and x.operands[0].is_constant:
-            return x.operands[1]
+        if (negated := _negated(x)) is not None:
+            return negated
         return self._truth_node(self.graph.node(Op.XOR, (self.graph.constant(1, 1), x), 1))
 
     def _xor(self, x: Node, y: Node) -> Node:
@@ -509,6 +604,25 @@ class CodeAlgebra(Algebra[Value, Node]):
     def signal(self, name: Signal, x: Word[Value], bounds: tuple[int, int] | None = None) -> Word[Value]:
         """Return ``x``, which lies within ``bounds``."""
         return x if bounds is None else Word(self._within(x.data, *bounds), x.width, x.signed, self)
+
+
+def _negated(truth: Node) -> Node | None:
+    """Return what a truth is the negation of; None where it is none."""
+    return truth.operands[1] if truth.op is Op.XOR and truth.operands[0].is_constant else None
+
+
+def _is_zero(x: Value) -> bool:
+    return x.node.is_constant and x.least == 0
+
+
+def _is_negative(condition: Node, node: Node) -> bool:
+    """Return whether a truth is that a word is negative."""
+    return (
+        condition.op is Op.LESS_SIGNED
+        and condition.operands[0] is node
+        and condition.operands[1].value == 0
+        and condition.operands[1].is_constant
+    )
 
 
 def _of_lane(node: Node, is_signed: bool) -> tuple[int, int]:

@@ -13,6 +13,9 @@ from enum import StrEnum
 LANES = (32, 64, 128)
 """The widths of words that hold numbers. Truth values are words of one bit."""
 
+HALF = 15
+"""Bits of factors whose product processors compute fastest: those of half a word, without its sign."""
+
 
 class Op(StrEnum):
     """What a node computes, of words of n bits."""
@@ -37,6 +40,8 @@ class Op(StrEnum):
     """x * 2**y modulo 2**n; y is below n"""
     SHIFT_RIGHT = "shift-right"
     """floor(x / 2**y), of x without a sign; y is below n"""
+    SHIFT_OUT = "shift-out"
+    """floor(x / 2**y), of x without a sign and any y: all bits may be shifted out"""
     SHIFT_RIGHT_SIGNED = "shift-right-signed"
     """floor(x / 2**y), of x in two's complement; y is below n"""
     MINIMUM = "minimum"
@@ -183,6 +188,30 @@ def needed(outputs: Iterable[Node], given: Iterable[Node] = ()) -> list[Node]:
     return sorted(found, key=lambda n: n.number)
 
 
+def most(node: Node) -> int:  # noqa: PLR0911
+    """Return a number that a word is at most, without a sign, as its operations alone show."""
+    whole = mask(node.bits)
+    match node.op:
+        case Op.INPUT:
+            return mask(node.width)
+        case Op.CONSTANT:
+            return node.value
+        case Op.ZERO_EXTEND:
+            return most(node.operands[0])
+        case Op.AND | Op.MINIMUM:
+            return min(map(most, node.operands))
+        case Op.OR:
+            return mask(max(most(x).bit_length() for x in node.operands))
+        case Op.SELECT:
+            return max(map(most, node.operands[1:]))
+        case Op.SHIFT_LEFT if node.operands[1].is_constant:
+            return min(most(node.operands[0]) << node.operands[1].value, whole)
+        case Op.SHIFT_RIGHT if node.operands[1].is_constant:
+            return most(node.operands[0]) >> node.operands[1].value
+        case _:
+            return whole
+
+
 def run(outputs: Sequence[Node], inputs: Mapping[str, int]) -> list[int]:
     """Return the words ``outputs``, computed on Python integers from the inputs by name.
 
@@ -229,7 +258,7 @@ def compute(op: Op, words: Sequence[int], widths: Sequence[int], bits: int) -> i
             return x ^ y
         case Op.SHIFT_LEFT:
             return (x << y) & mask(bits)
-        case Op.SHIFT_RIGHT:
+        case Op.SHIFT_RIGHT | Op.SHIFT_OUT:
             return x >> y
         case Op.SHIFT_RIGHT_SIGNED:
             return (signed(x, n) >> y) & mask(bits)

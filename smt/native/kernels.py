@@ -82,7 +82,7 @@ def rows_function(columns: Sequence[InputColumn], outputs: Sequence[tuple[Node, 
     An output is a node, zero above its pattern, and the bytes of an element.
     """
     nodes = needed([node for node, _ in outputs])
-    writer = Writer(lanes_for(nodes, vector_bits))
+    writer = Writer(lanes_for(nodes, vector_bits), vector_bits)
     used = {node.name: node for node in nodes if node.op is Op.INPUT}
     for column in columns:
         load_rows(writer, column, used)

@@ -18,7 +18,7 @@ from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch, pattern_dtype
 from mmaproof.designs.parameters import complete_settings
 from mmaproof.smt.algebra.code import CodeAlgebra, Value
-from mmaproof.smt.algebra.nodes import Graph, Node, Op, mask, needed
+from mmaproof.smt.algebra.nodes import HALF, Graph, Node, Op, mask, most, needed
 from mmaproof.smt.algebra.protocol import D, Word
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
 from mmaproof.smt.semantics.datapath import datapath
@@ -215,15 +215,20 @@ _INTRINSICS = {
     Op.LEADING_ZEROS: "ctlz",
     Op.FUSED_MULTIPLY_ADD: "fma",
 }
+_ELEMENTS = {32: "d", 64: "q"}
 _FLAGS = {Op.MAGNITUDE: ", i1 false", Op.LEADING_ZEROS: ", i1 true"}
 """The most negative number has a magnitude; a word of zeros is never counted."""
 
 
 class Writer:
-    """Instructions of one basic block on vectors of ``lanes`` elements, and the intrinsics that they call."""
+    """Instructions of one basic block on vectors of ``lanes`` elements, and the intrinsics that they call.
 
-    def __init__(self, lanes: int, prefix: str = "t") -> None:
+    Registers of more than 128 bits (``vector_bits``) are those of x86-64.
+    """
+
+    def __init__(self, lanes: int, vector_bits: int = 128, prefix: str = "t") -> None:
         self.lanes = lanes
+        self._vector_bits = vector_bits
         self.lines: list[str] = []
         self.declarations: set[str] = set()
         self._names: dict[Node, str] = {}
@@ -232,7 +237,7 @@ class Writer:
 
     def inner(self) -> Writer:
         """Return the writer of a block that this one leads to and that uses its values."""
-        block = Writer(self.lanes, self._prefix + "i")
+        block = Writer(self.lanes, self._vector_bits, self._prefix + "i")
         block._names.update(self._names)
         return block
 
@@ -267,9 +272,11 @@ class Writer:
             if not node.is_constant and node not in self._names:
                 self._names[node] = self._operation(node)
 
-    def _operation(self, node: Node) -> str:
+    def _operation(self, node: Node) -> str:  # noqa: PLR0911
         op, operands, kind = node.op, node.operands, self.vector(node.bits)
         words = [self.word(x) for x in operands]
+        if op is Op.MULTIPLY and node.bits == 32 and self._registers(32) and max(map(most, operands)) < 1 << HALF:
+            return self._small_product(kind, *words)
         if op in _BINARY:
             return self.emit(f"{_BINARY[op]} {kind} {words[0]}, {words[1]}")
         if op in _COMPARED:
@@ -280,6 +287,8 @@ class Writer:
             return self.emit(f"select {self.vector(1)} {words[0]}, {kind} {words[1]}, {kind} {words[2]}")
         if op is Op.FUSED_MULTIPLY_ADD:
             return self._fused_multiply_add(node, words)
+        if op is Op.SHIFT_OUT:
+            return self._shift_out(kind, node.bits, *words)
         return self._call(_INTRINSICS[op], kind, f"v{self.lanes}i{node.bits}", words, _FLAGS.get(op, ""))
 
     def _call(self, intrinsic: str, kind: str, suffix: str, words: Sequence[str], flags: str = "") -> str:
@@ -287,6 +296,39 @@ class Writer:
         flag = ", i1" if flags else ""
         self.declarations.add(f"declare {kind} {name}({', '.join([kind] * len(words))}{flag})")
         return self.emit(f"call {kind} {name}({', '.join(f'{kind} {w}' for w in words)}{flags})")
+
+    def _shift_out(self, kind: str, bits: int, x: str, amount: str) -> str:
+        """Write a shift by any amount, which is one instruction from AVX2 on.
+
+        Elsewhere it is a shift that is chosen where it is defined. LLVM joins such a choice with what follows, and so
+        does not always see that it is one instruction.
+        """
+        if (registers := self._registers(bits)) is not None:
+            extension, size = registers
+            name = f"@llvm.x86.{extension}.psrlv.{_ELEMENTS[bits]}{'' if size == 128 else f'.{size}'}"
+            self.declarations.add(f"declare {kind} {name}({kind}, {kind})")
+            return self.emit(f"call {kind} {name}({kind} {x}, {kind} {amount})")
+        near = self.emit(f"icmp ult {kind} {amount}, {self.splat(bits, bits)}")
+        shifted = self.emit(f"lshr {kind} {x}, {amount}")
+        return self.emit(f"select {self.vector(1)} {near}, {kind} {shifted}, {kind} {self.splat(0, bits)}")
+
+    def _small_product(self, kind: str, x: str, y: str) -> str:
+        """Write the product of words below 2**15: a multiplication of halves is half of one of words of 32 bits.
+
+        It adds the product of the upper halves, which are zero.
+        """
+        size, halves = self.lanes * 32, f"<{2 * self.lanes} x i16>"
+        name = "@llvm.x86.avx512.pmaddw.d.512" if size == 512 else "@llvm.x86.avx2.pmadd.wd"
+        self.declarations.add(f"declare {kind} {name}({halves}, {halves})")
+        x, y = (self.emit(f"bitcast {kind} {word} to {halves}") for word in (x, y))
+        return self.emit(f"call {kind} {name}({halves} {x}, {halves} {y})")
+
+    def _registers(self, bits: int) -> tuple[str, int] | None:
+        """Return the extension of x86-64 that has registers of these vectors, and their width; None elsewhere."""
+        size = self.lanes * bits
+        if bits not in _ELEMENTS or not 128 <= size <= self._vector_bits or self._vector_bits == 128:
+            return None
+        return "avx512" if size == 512 else "avx2", size
 
     def _fused_multiply_add(self, node: Node, words: Sequence[str]) -> str:
         kind, number = self.vector(node.bits), "float" if node.bits == 32 else "double"

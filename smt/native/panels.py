@@ -5,7 +5,7 @@ of A, what depends on b alone once for each column of B; the values that others 
 kept in panels that the inner kernel reads from first to last:
 
 * of A, for each instruction along K and each block of rows: one vector for each handed value;
-* of B, for each instruction and each panel of columns: for each handed value, one element for each column.
+* of B, for each instruction, each panel and each block of columns: one vector for each handed value.
 
 The inner kernel takes one panel of B and a range of rows. For each instruction and each row, it spreads the values of
 the row over vectors and runs along the columns of the panel. The d of one instruction is the c of the next, so c and d
@@ -29,7 +29,6 @@ _MULTIPLY = """
 define void @{name}(ptr noalias %a, ptr noalias %b, ptr %c, ptr %d, i64 %first, i64 %last,
     i64 %instructions, i64 %pitch_a, i64 %pitch_b, i64 %pitch_c, i64 %pitch_d, i64 %blocks) {attributes} {{
 entry:{before}
-  %width = mul i64 %blocks, {lanes}
   br label %instruction
 instruction:
   %k = phi i64 [0, %entry], [%k_next, %instruction_end]
@@ -73,11 +72,19 @@ exit:{after}
 
 @dataclass(frozen=True)
 class Split:
-    """The values that the sides of a graph hand to its inner kernel, and the number of elements in a vector."""
+    """The values that the sides of a graph hand to its inner kernel, and the number of elements in a vector.
+
+    ``vector_bits`` is the width of the processor's registers.
+    """
 
     of_a: tuple[Node, ...]
     of_b: tuple[Node, ...]
     lanes: int
+    vector_bits: int
+
+    def writer(self) -> Writer:
+        """Return a writer of vectors of this many elements."""
+        return Writer(self.lanes, self.vector_bits)
 
     @property
     def bytes_a(self) -> int:
@@ -127,7 +134,7 @@ def split(lowered: Lowered, vector_bits: int, few: bool = False) -> Split:
     if few:
         of_b = tuple(x for x in nodes if x.op is Op.INPUT and sides[x] == frozenset("b"))
     inner = needed([lowered.d], [*of_a, *of_b])
-    return Split(of_a, of_b, lanes_for(inner, vector_bits))
+    return Split(of_a, of_b, lanes_for(inner, vector_bits), vector_bits)
 
 
 def panel_functions(lowered: Lowered, vector_bits: int, few: bool = False) -> Functions:
@@ -147,7 +154,7 @@ def _columns_of(lowered: Lowered, names: Sequence[str]) -> list[InputColumn]:
 
 
 def _unpack_a(lowered: Lowered, parts: Split) -> tuple[str, set[str]]:
-    writer, columns = Writer(parts.lanes), _columns_of(lowered, OF_A)
+    writer, columns = parts.writer(), _columns_of(lowered, OF_A)
     nodes = needed(parts.of_a)
     used = {node.name: node for node in nodes if node.op is Op.INPUT}
     for column in columns:
@@ -165,7 +172,7 @@ def _unpack_a(lowered: Lowered, parts: Split) -> tuple[str, set[str]]:
 
 
 def _unpack_b(lowered: Lowered, parts: Split) -> tuple[str, set[str]]:
-    writer, columns = Writer(parts.lanes), _columns_of(lowered, OF_B)
+    writer, columns = parts.writer(), _columns_of(lowered, OF_B)
     nodes = needed(parts.of_b)
     used = {node.name: node for node in nodes if node.op is Op.INPUT}
     for column in columns:
@@ -181,26 +188,24 @@ def _unpack_b(lowered: Lowered, parts: Split) -> tuple[str, set[str]]:
     writer.write(nodes)
     at = 0
     for node in parts.of_b:
-        _keep(writer, node, _in_panel(writer, "%to", at, kept_bytes(node)))
+        _keep(writer, node, _in_panel(writer, parts, "%to", at))
         at += kept_bytes(node)
     arguments = [*(f"ptr noalias %{x.name}" for x in columns), "ptr %to", "i64 %pitch"]
     first = f"  %column = mul i64 %block, {parts.lanes}"
-    width = f"\n  %width = mul i64 %blocks, {parts.lanes}"
-    text = loop(UNPACK_B, arguments, [first, *writer.lines], before=width)
+    text = loop(UNPACK_B, arguments, [first, *writer.lines])
     return text, writer.declarations
 
 
-def _in_panel(writer: Writer, panel: str, before: int, size: int) -> str:
-    """Return the address of the current columns' elements of a handed value, ``before`` bytes a column before it."""
-    skipped = writer.emit(f"mul i64 %width, {before}")
-    inside = writer.emit(f"mul i64 %column, {size}")
-    offset = writer.emit(f"add i64 {skipped}, {inside}")
-    return writer.emit(f"getelementptr i8, ptr {panel}, i64 {offset}")
+def _in_panel(writer: Writer, parts: Split, panel: str, before: int) -> str:
+    """Return the address of the current block's elements of a handed value, ``before`` bytes a column before it."""
+    start = writer.emit(f"mul i64 %block, {parts.lanes * parts.bytes_b}")
+    block = writer.emit(f"getelementptr i8, ptr {panel}, i64 {start}")
+    return writer.emit(f"getelementptr i8, ptr {block}, i64 {parts.lanes * before}")
 
 
 def _multiply(lowered: Lowered, parts: Split) -> tuple[str, set[str]]:
     nodes = needed([lowered.d], [*parts.of_a, *parts.of_b])
-    spread = Writer(parts.lanes)
+    spread = parts.writer()
     at = 0
     for node in parts.of_a:
         spread.give(node, _spread(spread, node, at))
@@ -208,7 +213,7 @@ def _multiply(lowered: Lowered, parts: Split) -> tuple[str, set[str]]:
     body = spread.inner()
     at = 0
     for node in parts.of_b:
-        place = _in_panel(body, "%of_b", at, kept_bytes(node))
+        place = _in_panel(body, parts, "%of_b", at)
         kept = 8 * kept_bytes(node)
         body.give(node, _read(body, node, body.emit(f"load {body.vector(kept)}, ptr {place}, align 4")))
         at += kept_bytes(node)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 from pysmt.environment import Environment
@@ -98,15 +99,14 @@ class GraphTerms:
     def _product(self, node: Node, xs: Sequence[FNode]) -> FNode:
         """Return the product of two words.
 
-        Where a factor is y * 2**p and the product of y and the other factor is known, it is that product times 2**p:
-        x * (y * 2**p) = (x * y) * 2**p modulo every power of two.
+        Where the factors are x * 2**p and y * 2**q, and the product of x and y is known, it is that product times
+        2**(p + q), modulo every power of two. Zero is among p and q.
         """
         m = self._terms
-        for moved, other in (node.operands, node.operands[::-1]):
-            if moved.op is Op.SHIFT_LEFT and moved.operands[1].is_constant:
-                same = self._products.get((node.bits, frozenset((moved.operands[0], other))))
-                if same is not None and moved.operands[1].value < node.bits:
-                    return m.BVLShl(self.known[same], m.BV(moved.operands[1].value, node.bits))
+        for (x, p), (y, q) in product(*map(_with_shifts, node.operands)):
+            same = self._products.get((node.bits, frozenset((x, y))))
+            if same is not None and 0 < p + q < node.bits:
+                return m.BVLShl(self.known[same], m.BV(p + q, node.bits))
         return m.BVMul(*xs)
 
     def _of_words(self, node: Node, xs: Sequence[FNode]) -> FNode:  # noqa: PLR0911, PLR0912
@@ -124,7 +124,7 @@ class GraphTerms:
                 return m.BVXor(*xs)
             case Op.SHIFT_LEFT:
                 return m.BVLShl(*xs)
-            case Op.SHIFT_RIGHT:
+            case Op.SHIFT_RIGHT | Op.SHIFT_OUT:
                 return m.BVLShr(*xs)
             case Op.SHIFT_RIGHT_SIGNED:
                 return m.BVAShr(*xs)
@@ -176,6 +176,14 @@ class GraphTerms:
         for bit in count[1:]:
             bits = m.BVConcat(bits, bit)
         return m.BVZExt(bits, n - len(count))
+
+
+def _with_shifts(factor: Node) -> list[tuple[Node, int]]:
+    """Return (x, p) of x * 2**p, which a factor is: itself with 0, and what it is shifted from."""
+    found = [(factor, 0)]
+    if factor.op is Op.SHIFT_LEFT and factor.operands[1].is_constant:
+        found.append((factor.operands[0], factor.operands[1].value))
+    return found
 
 
 class DifferentGraphError(Exception):

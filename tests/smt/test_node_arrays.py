@@ -13,6 +13,7 @@ BINARY = [
     *(Op.ADD, Op.SUBTRACT, Op.MULTIPLY, Op.AND, Op.OR, Op.XOR),
     *(Op.MINIMUM, Op.MAXIMUM, Op.MINIMUM_SIGNED, Op.MAXIMUM_SIGNED),
     *sorted(SHIFTS),
+    Op.SHIFT_OUT,
     *sorted(COMPARISONS),
 ]
 RESIZED = [

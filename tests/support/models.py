@@ -172,6 +172,7 @@ MUTATIONS: dict[Op, list[Mutation]] = {
     Op.XOR: [_replaced(" ^ ", " | ")],
     Op.SHIFT_LEFT: [_replaced(" << ", " >> ")],
     Op.SHIFT_RIGHT: [_replaced(" >> ", " << ")],
+    Op.SHIFT_OUT: [_replaced(" >> ", " << ")],
     Op.SHIFT_RIGHT_SIGNED: [_unsigned],
     Op.MINIMUM: [_replaced(" < ", " > "), _not_clamped],
     Op.MAXIMUM: [_replaced(" < ", " > ")],

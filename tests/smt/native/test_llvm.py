@@ -45,11 +45,11 @@ def words(rng: np.random.Generator, op: Op, bits: int) -> list[list[int]]:
     return [x, y, z]
 
 
-def compiled(op: Op, bits: int, to_bits: int):
-    """A function that loads the operands of ``op``, and stores the result in words of 128 bits."""
-    graph, writer = Graph(), Writer(ELEMENTS)
+def compiled(op: Op, bits: int, to_bits: int, vector_bits: int = 128, width: int | None = None):
+    """A function that loads the operands of ``op``, of ``width`` bits, and stores the result in words of 128 bits."""
+    graph, writer = Graph(), Writer(ELEMENTS, vector_bits)
     count = {Op.SELECT: 3, Op.MAGNITUDE: 1, Op.LEADING_ZEROS: 1}.get(op, 1 if op in RESIZED else 2)
-    operands = [graph.input(name, bits, bits) for name in "xyz"[:count]]
+    operands = [graph.input(name, width or bits, bits) for name in "xyz"[:count]]
     for i, node in enumerate(operands):
         writer.give(node, writer.emit(f"load {writer.vector(bits)}, ptr %p{i}, align 1"))
     if op is Op.SELECT:
@@ -70,10 +70,10 @@ def compiled(op: Op, bits: int, to_bits: int):
     return code, ctypes.CFUNCTYPE(None, *[ctypes.c_char_p] * 4)(code.addresses["f"])
 
 
-def agrees(op: Op, bits: int, to_bits: int) -> bool:
-    rng, (code, function) = np.random.default_rng(0), compiled(op, bits, to_bits)
+def agrees(op: Op, bits: int, to_bits: int, vector_bits: int = 128, width: int | None = None) -> bool:
+    rng, (code, function) = np.random.default_rng(0), compiled(op, bits, to_bits, vector_bits, width)
     for _ in range(40):
-        drawn = words(rng, op, bits)
+        drawn = words(rng, op, width or bits)
         columns = [b"".join(w.to_bytes(bits // 8, "little") for w in column) for column in drawn]
         to = ctypes.create_string_buffer(16 * ELEMENTS)
         function(*columns, to)
@@ -91,6 +91,35 @@ def agrees(op: Op, bits: int, to_bits: int) -> bool:
 @pytest.mark.parametrize(("op", "bits", "to_bits"), CASES)
 def test_operations_in_machine_code(op, bits, to_bits):
     assert agrees(op, bits, to_bits)
+
+
+@pytest.mark.skipif(compiler.processor().vector_bits < 256, reason="registers of 256 bits are needed")
+@pytest.mark.parametrize("vector_bits", [256, 512])
+@pytest.mark.parametrize(
+    ("op", "bits", "width", "called"),
+    [
+        (Op.SHIFT_OUT, 32, 32, "psrlv"),
+        (Op.SHIFT_OUT, 32, 7, "psrlv"),
+        (Op.SHIFT_OUT, 64, 64, "psrlv"),
+        (Op.SHIFT_OUT, 64, 8, "psrlv"),
+        (Op.MULTIPLY, 32, 15, "pmadd"),
+        (Op.MULTIPLY, 32, 16, None),
+        (Op.MULTIPLY, 64, 15, None),
+    ],
+)
+def test_instructions_of_wide_registers(monkeypatch, op, bits, width, called, vector_bits):
+    """Registers of 512 bits hold twice the elements. A product of 16 bits has a sign for the instruction."""
+    if vector_bits > compiler.processor().vector_bits:
+        pytest.skip("registers of 512 bits are needed")
+    monkeypatch.setattr(f"{__name__}.ELEMENTS", vector_bits // bits)
+    graph, writer = Graph(), Writer(ELEMENTS, vector_bits)
+    x, y = (graph.input(name, width, bits) for name in "xy")
+    for node in (x, y):
+        writer.give(node, f"%{node.name}")
+    writer.write([graph.node(op, (x, y), bits)])
+    assert any("llvm.x86" in line for line in writer.lines) == (called is not None)
+    assert called is None or called in "".join(writer.declarations)
+    assert agrees(op, bits, bits, vector_bits, width)
 
 
 WRONG = {
