@@ -107,7 +107,12 @@ class Functions:
 
 
 def kept_bytes(node: Node) -> int:
-    """Return the bytes of one element of a handed value; a truth value is a word of all ones or zeros."""
+    """Return the bytes of one element of a handed value: of a pattern, those that it has in memory.
+
+    A truth value is a word of all ones or zeros.
+    """
+    if node.op is Op.INPUT:
+        return max(1 << (node.width - 1).bit_length(), 8) // 8
     return max(node.bits, LANES[0]) // 8
 
 
@@ -215,7 +220,7 @@ def _multiply(lowered: Lowered, parts: Split) -> tuple[str, set[str]]:
     for node in parts.of_b:
         place = _in_panel(body, parts, "%of_b", at)
         kept = 8 * kept_bytes(node)
-        body.give(node, _read(body, node, body.emit(f"load {body.vector(kept)}, ptr {place}, align 4")))
+        body.give(node, _read(body, node, body.emit(f"load {body.vector(kept)}, ptr {place}, align 1")))
         at += kept_bytes(node)
     c_format, d_format = lowered.design.c_format, lowered.design.d_format
     for node in nodes:
@@ -246,15 +251,17 @@ def _keep(writer: Writer, node: Node, place: str) -> None:
     word, bits = writer.word(node), 8 * kept_bytes(node)
     if node.bits == 1:
         word = writer.emit(f"sext {writer.vector(1)} {word} to {writer.vector(bits)}")
-    writer.lines.append(f"  store {writer.vector(bits)} {word}, ptr {place}, align 4")
+    else:
+        word = resize(writer, word, node.bits, bits)
+    writer.lines.append(f"  store {writer.vector(bits)} {word}, ptr {place}, align 1")
 
 
 def _read(writer: Writer, node: Node, word: str) -> str:
     """Return a handed value from how it is kept."""
+    kept = 8 * kept_bytes(node)
     if node.bits > 1:
-        return word
-    kind = writer.vector(8 * kept_bytes(node))
-    return writer.emit(f"icmp slt {kind} {word}, {writer.splat(0, 8 * kept_bytes(node))}")
+        return resize(writer, word, kept, node.bits)
+    return writer.emit(f"icmp slt {writer.vector(kept)} {word}, {writer.splat(0, kept)}")
 
 
 def _spread(writer: Writer, node: Node, at: int) -> str:
@@ -263,7 +270,7 @@ def _spread(writer: Writer, node: Node, at: int) -> str:
     kind = writer.vector(bits)
     start = writer.emit(f"getelementptr i8, ptr %of_block, i64 {at}")
     place = writer.emit(f"getelementptr i{bits}, ptr {start}, i64 %row_lane")
-    word = writer.emit(f"load i{bits}, ptr {place}, align 4")
+    word = writer.emit(f"load i{bits}, ptr {place}, align 1")
     one = writer.emit(f"insertelement {kind} poison, i{bits} {word}, i64 0")
     chosen = f"<{writer.lanes} x i32> zeroinitializer"
     return _read(writer, node, writer.emit(f"shufflevector {kind} {one}, {kind} poison, {chosen}"))
