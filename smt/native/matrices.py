@@ -92,15 +92,20 @@ class PanelKernel:
         return min(max(fitting, SIDE), WIDEST_PANEL)
 
     def unpack_a(self, columns: Sequence[Patterns], to: npt.NDArray[np.uint8]) -> None:
-        """Unpack the operands of one instruction: (rows, k) of a, and (rows, blocks) of its scales."""
+        """Unpack operands: (instructions, rows, k) of a, and (instructions, rows, blocks) of its scales."""
         run = self._function(UNPACK_A, len(columns) + 1, 1)
-        run(*(x.ctypes.data for x in columns), to.ctypes.data, len(columns[0]) // self.lanes)
+        instructions, rows, _ = columns[0].shape
+        run(*(x.ctypes.data for x in columns), to.ctypes.data, instructions * rows // self.lanes)
 
     def unpack_b(self, columns: Sequence[Patterns], to: npt.NDArray[np.uint8], width: int) -> None:
-        """Unpack the operands of one instruction and panel: (k, columns) of b, (blocks, columns) of its scales."""
-        run = self._function(UNPACK_B, len(columns) + 1, 2)
-        pitch = columns[0].strides[0] // columns[0].itemsize
-        run(*(x.ctypes.data for x in columns), to.ctypes.data, pitch, width // self.lanes)
+        """Unpack the operands of a panel: (k, columns) of b and (blocks, columns) of its scales, of all instructions.
+
+        ``to`` has a row for each instruction.
+        """
+        run = self._function(UNPACK_B, len(columns) + 1, 4)
+        pitch, in_panel = columns[0].strides[0] // columns[0].itemsize, width // self.lanes
+        addresses = [*(x.ctypes.data for x in columns), to.ctypes.data]
+        run(*addresses, pitch, to.strides[0], in_panel, len(to) * in_panel)
 
     def multiply(self, unpacked: Unpacked, left: int, rows: tuple[int, int], c: Patterns, d: Patterns) -> None:
         """Add the products of all instructions that are unpacked to c: some rows, and the columns of a panel.
@@ -172,7 +177,7 @@ def _recipe(design: Design, finite: bool, few: bool) -> Recipe[PanelKernel]:
     def results(kernel: PanelKernel) -> Patterns:
         given = _checked_product(design, finite)
         d = np.zeros((SIDE, SIDE), dtype=pattern_dtype(design.d_format))
-        unpacked = _unpack(kernel, design, given, [0], SIDE, map)
+        unpacked = _unpack(kernel, design, given, [0], SIDE, 1, map)
         kernel.multiply(unpacked, 0, (0, SIDE), given.c, d)
         return d.ravel()
 
@@ -322,7 +327,7 @@ def _accumulate(
         if is_wide:
             panel = -(-d.shape[1] // (jobs * SIDE)) * SIDE
         for kernel in kernels:
-            unpacked = _unpack(kernel, design, given, chunk, panel, run)
+            unpacked = _unpack(kernel, design, given, chunk, panel, jobs, run)
             general = len(kernels) > 1 and kernel is kernels[1]
             tasks = _tasks(panel, special_rows[:m], special_columns, general, jobs)
             list(run(partial(_multiply, kernel, unpacked, c_and_d), tasks))
@@ -362,24 +367,30 @@ def _parts(design: Design, starts: Sequence[int]) -> tuple[slice, slice]:
 
 
 def _unpack(
-    kernel: PanelKernel, design: Design, given: Matrices, starts: Sequence[int], panel: int, run: Run
+    kernel: PanelKernel, design: Design, given: Matrices, starts: Sequence[int], panel: int, jobs: int, run: Run
 ) -> Unpacked:
     """Unpack the operands of consecutive instructions."""
     m, n = len(given.a), given.b.shape[1]
     of_a = np.empty((len(starts), m // kernel.lanes * kernel.bytes_a), dtype=np.uint8)
     of_b = np.empty((len(starts), n * kernel.bytes_b), dtype=np.uint8)
 
-    def unpack(index: int) -> None:
-        ks, blocks = _parts(design, starts[index : index + 1])
+    def unpack(some: slice) -> None:
+        ks, blocks = _parts(design, starts[some])
         columns = [given.a[:, ks], *([] if given.scale_a is None else [given.scale_a[:, blocks]])]
-        kernel.unpack_a([np.ascontiguousarray(x) for x in columns], of_a[index])
+        kernel.unpack_a([_by_instruction(x, len(starts[some])) for x in columns], of_a[some])
         rows = [given.b[ks], *([] if given.scale_b is None else [given.scale_b[blocks]])]
         for left in range(0, n, panel):
             width = min(panel, n - left)
-            kernel.unpack_b([x[:, left:] for x in rows], of_b[index, left * kernel.bytes_b :], width)
+            kernel.unpack_b([x[:, left:] for x in rows], of_b[some, left * kernel.bytes_b :], width)
 
-    list(run(unpack, range(len(starts))))
+    share = -(-len(starts) // jobs)
+    list(run(unpack, [slice(x, x + share) for x in range(0, len(starts), share)]))
     return Unpacked(of_a, of_b, panel)
+
+
+def _by_instruction(x: Patterns, instructions: int) -> Patterns:
+    """Return columns of A, or of its scales, as (instructions, rows, columns of one)."""
+    return np.ascontiguousarray(x.reshape(len(x), instructions, -1).swapaxes(0, 1))
 
 
 def _tasks(

@@ -69,6 +69,14 @@ exit:{after}
 }}
 """
 
+_BLOCK_OF_PANEL = """
+  %instruction = udiv i64 %block, %in_panel
+  %of_panel = urem i64 %block, %in_panel
+  %column = mul i64 %of_panel, {lanes}
+  %before = mul i64 %instruction, %pitch_to
+  %of_instruction = getelementptr i8, ptr %to, i64 %before"""
+"""Blocks are numbered through all instructions, and ``in_panel`` of them are columns of one."""
+
 
 @dataclass(frozen=True)
 class Split:
@@ -182,10 +190,12 @@ def _unpack_b(lowered: Lowered, parts: Split) -> tuple[str, set[str]]:
     used = {node.name: node for node in nodes if node.op is Op.INPUT}
     for column in columns:
         item = pattern_dtype(column.format).itemsize
+        first = writer.emit(f"mul i64 %instruction, {len(column.inputs)}")
         for row, name in enumerate(column.inputs):
             if (node := used.get(name)) is None:
                 continue
-            start = writer.emit(f"mul i64 %pitch, {row}")
+            at_row = writer.emit(f"add i64 {first}, {row}")
+            start = writer.emit(f"mul i64 %pitch, {at_row}")
             index = writer.emit(f"add i64 {start}, %column")
             place = writer.emit(f"getelementptr i{8 * item}, ptr %{column.name}, i64 {index}")
             word = writer.emit(f"load {writer.vector(8 * item)}, ptr {place}, align 1")
@@ -193,17 +203,22 @@ def _unpack_b(lowered: Lowered, parts: Split) -> tuple[str, set[str]]:
     writer.write(nodes)
     at = 0
     for node in parts.of_b:
-        _keep(writer, node, _in_panel(writer, parts, "%to", at))
+        _keep(writer, node, _in_panel(writer, parts, "%of_instruction", "%of_panel", at))
         at += kept_bytes(node)
-    arguments = [*(f"ptr noalias %{x.name}" for x in columns), "ptr %to", "i64 %pitch"]
-    first = f"  %column = mul i64 %block, {parts.lanes}"
-    text = loop(UNPACK_B, arguments, [first, *writer.lines])
-    return text, writer.declarations
+    arguments = [
+        *(f"ptr noalias %{x.name}" for x in columns),
+        "ptr %to",
+        "i64 %pitch",
+        "i64 %pitch_to",
+        "i64 %in_panel",
+    ]
+    body = [_BLOCK_OF_PANEL.format(lanes=parts.lanes), *writer.lines]
+    return loop(UNPACK_B, arguments, body), writer.declarations
 
 
-def _in_panel(writer: Writer, parts: Split, panel: str, before: int) -> str:
-    """Return the address of the current block's elements of a handed value, ``before`` bytes a column before it."""
-    start = writer.emit(f"mul i64 %block, {parts.lanes * parts.bytes_b}")
+def _in_panel(writer: Writer, parts: Split, panel: str, index: str, before: int) -> str:
+    """Return the address of the elements of a handed value in a block, ``before`` bytes a column before it."""
+    start = writer.emit(f"mul i64 {index}, {parts.lanes * parts.bytes_b}")
     block = writer.emit(f"getelementptr i8, ptr {panel}, i64 {start}")
     return writer.emit(f"getelementptr i8, ptr {block}, i64 {parts.lanes * before}")
 
@@ -218,7 +233,7 @@ def _multiply(lowered: Lowered, parts: Split) -> tuple[str, set[str]]:
     body = spread.inner()
     at = 0
     for node in parts.of_b:
-        place = _in_panel(body, parts, "%of_b", at)
+        place = _in_panel(body, parts, "%of_b", "%block", at)
         kept = 8 * kept_bytes(node)
         body.give(node, _read(body, node, body.emit(f"load {body.vector(kept)}, ptr {place}, align 1")))
         at += kept_bytes(node)
