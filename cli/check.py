@@ -4,21 +4,11 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+from mmaproof.cli import lib
+from mmaproof.cli import options as opt
 from mmaproof.cli.operands import operand_lines
-from mmaproof.cli.options import (
-    QUESTION,
-    RTL,
-    SOLVING,
-    DesignName,
-    QuestionOptions,
-    SolvingOptions,
-    argument,
-    complete_properties,
-    with_backend,
-    with_options,
-)
 from mmaproof.cli.output import (
     EXIT_STATUS,
     assumed_names,
@@ -48,19 +38,14 @@ from mmaproof.cli.verdicts import (
     write_junit,
 )
 
-if TYPE_CHECKING:
-    from mmaproof.explain.answers.verdicts import Checked
-    from mmaproof.generators.vectors import Vector
-    from mmaproof.properties.property import Property, QuestionVerdict
-    from mmaproof.verification.check import Check
-
 PropertyName = Annotated[
-    str, argument("PROPERTY", "A name that `mmaproof list properties` lists.", autocompletion=complete_properties)
+    str,
+    opt.argument("PROPERTY", "A name that `mmaproof list properties` lists.", autocompletion=opt.complete_properties),
 ]
 
 
-@with_backend
-@with_options(
+@opt.with_backend
+@opt.with_options(
     without="nan_codes ignore_zero_signs",
     keeps=True,
     helps={
@@ -70,9 +55,9 @@ PropertyName = Annotated[
 )
 def check(
     asked: PropertyName,
-    design: DesignName,
-    question: QuestionOptions = QUESTION,
-    options: SolvingOptions = SOLVING,
+    design: opt.DesignName,
+    question: opt.QuestionOptions = opt.QUESTION,
+    options: opt.SolvingOptions = opt.SOLVING,
     showing: ShowingOptions = SHOWING,
 ) -> int:
     """Decide whether a design has a property, for all operands.
@@ -83,9 +68,7 @@ def check(
     Exit status 0: it holds (proved); 1: it is violated (the runs that show it are printed); 3: unknown or vacuous, or
     proved in a way that --bundle cannot write.
     """
-    from mmaproof.properties.library import find_property
-
-    found = find_property(asked)
+    found = lib.library.find_property(asked)
     given = {**options.means, "simplifying": question.simplifying}
     showing.ready(options.keep_lemmas, read=read_by(design))
     done = decided_about(found, design, question, given, alone=showing.bundle is not None)
@@ -101,37 +84,32 @@ def check(
 
 def read_by(name: str) -> list[Path]:
     """Return the files that the name of a design is read from."""
-    return [Path(name.removeprefix(RTL))] if name.startswith(RTL) else []
+    return [Path(name.removeprefix(opt.RTL))] if name.startswith(opt.RTL) else []
 
 
 def decided_about(
-    asked: Property, name: str, question: QuestionOptions, given: dict[str, Any], *, alone: bool
-) -> Check:
+    asked: lib.property.Property, name: str, question: opt.QuestionOptions, given: dict[str, Any], *, alone: bool
+) -> lib.check.Check:
     """Ask whether the design called ``name`` has a property; ``given`` is how it is decided. Raises as ``check``.
 
     A netlist that is asked ``alone`` is not compared with the design that its file names: a bundle has no such step.
     """
-    from mmaproof.designs.catalogue import find_design
-    from mmaproof.rtl.meant import in_one_pass, read_rtl
-    from mmaproof.verification.check import check as decide
-    from mmaproof.verification.check import check_netlist
-
     files = read_by(name)
     if not files:
-        design, where = find_design(name), question.preconditions()
+        design, where = lib.catalogue.find_design(name), question.preconditions()
         with progress(f"checking {asked.name} on {design.name}") as told:
-            return decide(asked, design, k=question.k, where=where, **given, told=told)
+            return lib.check.check(asked, design, k=question.k, where=where, **given, told=told)
     began = time.monotonic()
     with progress(f"elaborating {files[0]}"):
-        unit, meant = read_rtl(files[0])
+        unit, meant = lib.meant.read_rtl(files[0])
     given["limits"] = given["limits"].after(time.monotonic() - began, "elaborating")
-    model = None if meant is None or alone else in_one_pass(unit.design, meant)
+    model = None if meant is None or alone else lib.meant.in_one_pass(unit.design, meant)
     where = question.preconditions(unit.where)
     with progress(f"checking {asked.name} on {unit.design.name}") as told:
-        return check_netlist(asked, unit.design, model, k=question.k, where=where, **given, told=told)
+        return lib.check.check_netlist(asked, unit.design, model, k=question.k, where=where, **given, told=told)
 
 
-def _case(done: Check) -> Case:
+def _case(done: lib.check.Check) -> Case:
     lines = [] if done.finding.reason is None else [done.finding.reason]
     for number, run in enumerate(map(run_of, done.finding.runs), start=1):
         lines += [f"run {number} of {run.design}", *operand_lines(run, whole=True), f"d = {run.d}"]
@@ -139,7 +117,7 @@ def _case(done: Check) -> Case:
     return Case("mmaproof.check", name, done.seconds, done.verdict, done.verdict == "holds", tuple(lines))
 
 
-def report(done: Check, showing: ShowingOptions, bundle: Any) -> None:
+def report(done: lib.check.Check, showing: ShowingOptions, bundle: Any) -> None:
     """Print the answer, and write its runs to a file where one is named."""
     answer, runs = checked(done, bundle), done.finding.runs
     steps = sum(not run.whole for run in runs)
@@ -155,14 +133,12 @@ def report(done: Check, showing: ShowingOptions, bundle: Any) -> None:
         complain(f"note: where a run says step, {STEP}")
 
 
-def checked(done: Check, bundle: Any) -> Checked:
+def checked(done: lib.check.Check, bundle: Any) -> lib.verdicts.Checked:
     """Return the answer."""
-    from mmaproof.explain.answers.verdicts import Asked, Checked, Shown
-
     finding = done.finding
-    shown = Shown(runs=[run_of(x) for x in finding.runs], value=finding.value)
+    shown = lib.verdicts.Shown(runs=[run_of(x) for x in finding.runs], value=finding.value)
     questions = finding.answers or {}
-    return Checked.taken(
+    return lib.verdicts.Checked.taken(
         done,
         finding,
         **conditional(done.verdict, conditions_of([done.design])),
@@ -173,16 +149,14 @@ def checked(done: Check, bundle: Any) -> Checked:
         **solvers_of(done),
         witness=shown if finding.runs else None,
         lemmas=[lemma_of(x) for answer in done.answers for x in answer.lemmas],
-        questions=[Asked(what=what, verdict=_word(x), origin=x.origin) for what, x in questions.items()],
+        questions=[lib.verdicts.Asked(what=what, verdict=_word(x), origin=x.origin) for what, x in questions.items()],
         assumed=assumed_names([done.design]),
         bundle=bundle,
     )
 
 
-def _word(answer: QuestionVerdict) -> str:
-    from mmaproof.verification.check import WORDS
-
-    return WORDS[answer.status]
+def _word(answer: lib.property.QuestionVerdict) -> str:
+    return lib.check.WORDS[answer.status]
 
 
 def value_text(value: float | str) -> str:
@@ -190,13 +164,11 @@ def value_text(value: float | str) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def run_vectors(done: Check) -> list[Vector]:
+def run_vectors(done: lib.check.Check) -> list[lib.vectors.Vector]:
     """Return the runs that an instruction returns as vectors for a file."""
-    from mmaproof.generators.vectors import Vector
-
     origins = [a.origin for a in done.answers if a.witness is not None] or [a.origin for a in done.answers]
     return [
-        Vector(
+        lib.vectors.Vector(
             run.operands,
             run.design.formats,
             {run.design.name: run.d},
@@ -210,7 +182,7 @@ def run_vectors(done: Check) -> list[Vector]:
     ]
 
 
-def print_check(done: Check, answer: Checked, showing: ShowingOptions) -> None:
+def print_check(done: lib.check.Check, answer: lib.verdicts.Checked, showing: ShowingOptions) -> None:
     """Print the answer for a person."""
     finding = done.finding
     say(f"{in_words(answer)}: {done.asked.name} on {done.design.name}")
