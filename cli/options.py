@@ -253,10 +253,10 @@ class QuestionOptions:
         """Return ``others``, such as those of a unit, and the preconditions. Raises InputError for what is none."""
         return [lib.preconditions.parse_precondition(x) for x in (*others, *(self.where or ()))]
 
-    def of_comparison(self, others: Sequence[str] = ()) -> dict[str, Any]:
+    def of_comparison(self) -> dict[str, Any]:
         """Return the arguments that functions which compare take; see ``preconditions``."""
         signs = {"nan_codes": self.nan_codes, "zero_signs": not self.ignore_zero_signs}
-        return {"k": self.k, "where": self.preconditions(others), **signs, "simplifying": self.simplifying}
+        return {"k": self.k, "where": self.preconditions(), **signs, "simplifying": self.simplifying}
 
     @property
     def simplifying(self) -> float:

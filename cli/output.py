@@ -245,7 +245,7 @@ def say_assumed(designs: Iterable[lib.design.Design], what: str = "this answer",
     say(f"{indent}assumed: {what} rests on {rows}: {', '.join(held)} ({why})")
 
 
-def say_open_points(found: lib.evaluate.OpenPoints, of: str = "", indent: str = "  ") -> None:
+def say_open_points(found: lib.evaluate.OpenPoints, of: str = "") -> None:
     """Print, in one line, the open points that change a result, ``of`` a design that is named; nothing if none does."""
     if found:
-        say(f"{indent}rests on: {found}{of and f' ({of})'}")
+        say(f"  rests on: {found}{of and f' ({of})'}")

@@ -150,16 +150,14 @@ def say_reason(answer: Any) -> None:
         say("  no operands satisfy the preconditions")
 
 
-def say_witness(
-    witness: Any, fmt: lib.formats.Format, between: Sequence[str] = (), says: Mapping[str, str] | None = None
-) -> None:
-    """Print operands, and what is returned for them: on a design, or as ``says`` has it; ``between`` stands before."""
+def say_witness(witness: Any, fmt: lib.formats.Format, between: Sequence[str] = ()) -> None:
+    """Print operands, and what designs return for them; ``between`` stands before."""
     for line in operand_lines(witness):
         say(f"  {line}")
     for line in between:
         say_wrapped(line, "  ")
     for name, d in witness.outputs.items():
-        say(f"  d = {d} = {lib.values.pattern_value(fmt, int(d, 16))}{f' on {name}' if says is None else says[name]}")
+        say(f"  d = {d} = {lib.values.pattern_value(fmt, int(d, 16))} on {name}")
     if getattr(witness, "difference", None) is not None:
         say(f"  they {witness.difference.words}")
 

@@ -18,7 +18,7 @@ from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError, MmaproofError
 from mmaproof.designs.files import read_text, why_unreadable
 from mmaproof.explain import Picture, explain
-from mmaproof.explain.answers.answer import ABSENT, Lemma, OperandSet, Run, read_as
+from mmaproof.explain.answers.answer import ABSENT, Lemma, OperandSet, Run, made, read_as
 from mmaproof.explain.answers.listings import JudgedAnswer
 from mmaproof.explain.answers.surveys import (
     Covered,
@@ -153,9 +153,9 @@ def facts(named: Mapping[str, Cell]) -> Markup:
     return Markup(f"<dl>{''.join(lines)}</dl>")
 
 
-def fold(summary: Cell, body: str, *, is_open: bool = False) -> Markup:
+def fold(summary: Cell, body: str) -> Markup:
     """Return a part that folds open."""
-    return Markup(f"<details{' open' * is_open}><summary>{shown(summary)}</summary>{body}</details>")
+    return Markup(f"<details><summary>{shown(summary)}</summary>{body}</details>")
 
 
 def heading(text: str) -> Markup:
@@ -281,7 +281,7 @@ def read_answer(path: Path) -> Any:
     if not isinstance(held, dict):
         raise InputError(f"{path}: not a JSON object; give what a command printed with --json")
     for kind in (*_SURVEYS, *_ANSWERS):
-        known = {x.name: x.default is not ABSENT for x in fields(kind)}
+        known = {x.name: x.default is not ABSENT for x in fields(made(kind))}
         if held.keys() <= known.keys() and {name for name, needed in known.items() if needed} <= held.keys():
             return read_as(kind, text, str(path))
     raise InputError(f"{path}: not what a command prints with --json; a report is made of {COMMANDS}")
