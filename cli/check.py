@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import Annotated, Any
 
-from mmaproof.cli import lib
+from mmaproof.cli import lib, verdicts
 from mmaproof.cli import options as opt
 from mmaproof.cli.operands import operand_lines
 from mmaproof.cli.output import (
@@ -21,22 +21,6 @@ from mmaproof.cli.output import (
     tool_version,
 )
 from mmaproof.cli.showing import SHOWING, ShowingOptions, draw
-from mmaproof.cli.verdicts import (
-    STEP,
-    Case,
-    asked_words,
-    conditional,
-    conditions_of,
-    in_words,
-    lemma_of,
-    print_lemmas,
-    print_runs,
-    run_of,
-    say_reason,
-    solvers_of,
-    with_conditions,
-    write_junit,
-)
 
 PropertyName = Annotated[
     str,
@@ -73,12 +57,12 @@ def check(
     showing.ready(options.keep_lemmas, read=read_by(design))
     done = decided_about(found, design, question, given, alone=showing.bundle is not None)
     unit = done.design
-    claim = with_conditions(f"{unit.name}: {done.claimed}", conditions_of([unit]))
+    claim = verdicts.with_conditions(f"{unit.name}: {done.claimed}", verdicts.conditions_of([unit]))
     answers, status = done.finding.answers or {}, EXIT_STATUS[done.verdict]
     status, bundle = showing.bundled(answers, claim, [unit], options, status)
     report(done, showing, bundle)
     if showing.junit is not None:
-        write_junit(showing.junit, [_case(done)])
+        verdicts.write_junit(showing.junit, [_case(done)])
     return status
 
 
@@ -109,12 +93,12 @@ def decided_about(
         return lib.check.check_netlist(asked, unit.design, model, k=question.k, where=where, **given, told=told)
 
 
-def _case(done: lib.check.Check) -> Case:
+def _case(done: lib.check.Check) -> verdicts.Case:
     lines = [] if done.finding.reason is None else [done.finding.reason]
-    for number, run in enumerate(map(run_of, done.finding.runs), start=1):
+    for number, run in enumerate(map(verdicts.run_of, done.finding.runs), start=1):
         lines += [f"run {number} of {run.design}", *operand_lines(run, whole=True), f"d = {run.d}"]
-    name = with_conditions(f"{done.asked.name} of {done.design.name}", conditions_of([done.design]))
-    return Case("mmaproof.check", name, done.seconds, done.verdict, done.verdict == "holds", tuple(lines))
+    name = verdicts.with_conditions(f"{done.asked.name} of {done.design.name}", verdicts.conditions_of([done.design]))
+    return verdicts.Case("mmaproof.check", name, done.seconds, done.verdict, done.verdict == "holds", tuple(lines))
 
 
 def report(done: lib.check.Check, showing: ShowingOptions, bundle: Any) -> None:
@@ -126,29 +110,29 @@ def report(done: lib.check.Check, showing: ShowingOptions, bundle: Any) -> None:
         lambda: print_check(done, answer, showing),
         done.pictures,
         lambda: run_vectors(done),
-        left_out=(f"{steps} of {len(runs)} runs are", STEP) if steps else None,
+        left_out=(f"{steps} of {len(runs)} runs are", verdicts.STEP) if steps else None,
         what="no runs were found",
     )
     if showing.json and steps:
-        complain(f"note: where a run says step, {STEP}")
+        complain(f"note: where a run says step, {verdicts.STEP}")
 
 
 def checked(done: lib.check.Check, bundle: Any) -> lib.verdicts.Checked:
     """Return the answer."""
     finding = done.finding
-    shown = lib.verdicts.Shown(runs=[run_of(x) for x in finding.runs], value=finding.value)
+    shown = lib.verdicts.Shown(runs=[verdicts.run_of(x) for x in finding.runs], value=finding.value)
     questions = finding.answers or {}
     return lib.verdicts.Checked.taken(
         done,
         finding,
-        **conditional(done.verdict, conditions_of([done.design])),
+        **verdicts.conditional(done.verdict, verdicts.conditions_of([done.design])),
         property=done.asked.name,
         design=done.design.name,
         where=[str(x) for x in done.scope.where],
         origin=done.answers[0].origin if len(questions) == 1 else f"{len(questions)} questions" if questions else "",
-        **solvers_of(done),
+        **verdicts.solvers_of(done),
         witness=shown if finding.runs else None,
-        lemmas=[lemma_of(x) for answer in done.answers for x in answer.lemmas],
+        lemmas=[verdicts.lemma_of(x) for answer in done.answers for x in answer.lemmas],
         questions=[lib.verdicts.Asked(what=what, verdict=_word(x), origin=x.origin) for what, x in questions.items()],
         assumed=assumed_names([done.design]),
         bundle=bundle,
@@ -185,22 +169,22 @@ def run_vectors(done: lib.check.Check) -> list[lib.vectors.Vector]:
 def print_check(done: lib.check.Check, answer: lib.verdicts.Checked, showing: ShowingOptions) -> None:
     """Print the answer for a person."""
     finding = done.finding
-    say(f"{in_words(answer)}: {done.asked.name} on {done.design.name}")
+    say(f"{verdicts.in_words(answer)}: {done.asked.name} on {done.design.name}")
     say_wrapped(done.claimed, "  ")
     if finding.value is not None:
         say(f"  {done.asked.feature}: {value_text(finding.value)}")
-    say_asked(asked_words(answer), answer.origin, answer.seconds)
+    say_asked(verdicts.asked_words(answer), answer.origin, answer.seconds)
     questions = (finding.answers or {}).items()
     for what, x in questions:
         if len(questions) > 1:
             say(f"    {what}: {_word(x)} by {x.origin}, {x.seconds:.2f} s")
-        lemmas = [lemma_of(lemma) for lemma in x.lemmas]
-        print_lemmas(lemmas, what if len(questions) > 1 else done.claimed, whole=showing.explain)
+        lemmas = [verdicts.lemma_of(lemma) for lemma in x.lemmas]
+        verdicts.print_lemmas(lemmas, what if len(questions) > 1 else done.claimed, whole=showing.explain)
     say_assumed([done.design])
-    say_reason(answer)
+    verdicts.say_reason(answer)
     if not finding.runs:
         return
     say_wrapped(f"{done.asked.shown_by(finding.status)}:", "  ")
-    print_runs(finding.runs)
+    verdicts.print_runs(finding.runs)
     if showing.picture:
         draw(done.pictures())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mmaproof.cli import lib
+from mmaproof.cli import lib, verdicts
 from mmaproof.cli import options as opt
 from mmaproof.cli.output import (
     EXIT_STATUS,
@@ -19,18 +19,6 @@ from mmaproof.cli.output import (
     tool_version,
 )
 from mmaproof.cli.showing import SHOWING, ShowingOptions, draw
-from mmaproof.cli.verdicts import (
-    asked,
-    conditional,
-    conditions_of,
-    decided,
-    difference,
-    in_words,
-    say_decided,
-    say_witness,
-    with_conditions,
-    witness_fields,
-)
 from mmaproof.designs.errors import InputError
 
 if TYPE_CHECKING:
@@ -64,7 +52,7 @@ def compare(
     with progress(f"comparing {designs[0].name} and {designs[1].name}") as told:
         done = lib.compare.compare(*designs, **given, told=told)
     claim = f"{designs[0].name} and {designs[1].name} return equal d for all operands"
-    claim = with_conditions(claim, conditions_of(designs))
+    claim = verdicts.with_conditions(claim, verdicts.conditions_of(designs))
     status, bundle = showing.bundled({claim: done}, claim, designs, options, EXIT_STATUS[done.verdict])
     answer = compared(done, bundle)
     showing.show(
@@ -146,10 +134,10 @@ def compared(done: lib.compare.Comparison, bundle: Any) -> lib.verdicts.Compared
             holds_under_every_reading=done.holds_under_every_reading,
         )
     return lib.verdicts.Compared(
-        **conditional(done.verdict, conditions_of(designs)),
+        **verdicts.conditional(done.verdict, verdicts.conditions_of(designs)),
         designs=[x.name for x in designs],
-        **asked(done.question),
-        **decided(done),
+        **verdicts.asked(done.question),
+        **verdicts.decided(done),
         witness=witness or lib.answer.ABSENT,
         assumed=assumed_names(designs),
         bundle=bundle,
@@ -160,8 +148,8 @@ def differing_fields(done: lib.compare.Comparison) -> dict[str, Any]:
     """Return the witness of a comparison as fields."""
     d = done.question.designs[0].d_format
     return {
-        **witness_fields(done.question, done.witness, done.outputs, d),
-        "difference": difference(d, list(done.outputs.values())),
+        **verdicts.witness_fields(done.question, done.witness, done.outputs, d),
+        "difference": verdicts.difference(d, list(done.outputs.values())),
         "unknown_bits": {name: f"{value:x}" for name, value in done.unknown.items()} or lib.answer.ABSENT,
     }
 
@@ -187,12 +175,14 @@ def print_comparison(
 ) -> None:
     """Print the answer for a person."""
     designs = done.question.designs
-    say_wrapped(" and ".join(answer.designs), f"{in_words(answer)}: ")
-    say_decided(answer, designs, "d = " + " = ".join(f"d of {x}" for x in answer.designs), whole=showing.explain)
+    say_wrapped(" and ".join(answer.designs), f"{verdicts.in_words(answer)}: ")
+    verdicts.say_decided(
+        answer, designs, "d = " + " = ".join(f"d of {x}" for x in answer.designs), whole=showing.explain
+    )
     if done.witness is None or not answer.witness:
         return
     bits = [f"where the unknown bits {name} are {value:x}" for name, value in done.unknown.items()]
-    say_witness(answer.witness, designs[0].d_format, bits)
+    verdicts.say_witness(answer.witness, designs[0].d_format, bits)
     for name, found in done.open_points.items():
         say_open_points(found, name)
     if done.holds_under_every_reading is False:

@@ -9,23 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from mmaproof.cli import lib
+from mmaproof.cli import lib, verdicts
 from mmaproof.cli import options as opt
 from mmaproof.cli.compare import differing_fields, pictures_of, witness_vector
 from mmaproof.cli.operands import operand_lines
 from mmaproof.cli.output import EXIT_STATUS, assumed_names, complain, progress, say, say_wrapped, tool_version
 from mmaproof.cli.showing import SHOWING, ShowingOptions, draw
-from mmaproof.cli.verdicts import (
-    Case,
-    asked,
-    conditional,
-    decided,
-    in_words,
-    say_decided,
-    say_witness,
-    with_conditions,
-    write_junit,
-)
 from mmaproof.designs.errors import InputError, TargetUnavailable
 
 WORDS = {"equivalent": "equal", "different": "different", "unknown": "unknown", "vacuous": "vacuous"}
@@ -229,7 +218,7 @@ def prove(
     ran = [_on_sources(*x) if simulate else None for x in _asked(unit, done, answered)]
     proof = Proof(unit, meant, done, ran[0], _nets(unit, done), answered, tuple(ran[1:]))
     _write(written, proof, options.seed)
-    claim = with_conditions(f"{unit.design.name} returns the d of {meant.name} for all operands", proof.when)
+    claim = verdicts.with_conditions(f"{unit.design.name} returns the d of {meant.name} for all operands", proof.when)
     designs = [model, unit.design]
     status, bundle = showing.bundled(
         {claim: done} | {x.claim.text: x.answer for x in answered}, claim, designs, options, EXIT_STATUS[proof.verdict]
@@ -242,7 +231,7 @@ def prove(
         lambda: [] if done.witness is None else [witness_vector(done)],
     )
     if showing.junit is not None:
-        write_junit(showing.junit, [_test_case(answer)])
+        verdicts.write_junit(showing.junit, [_test_case(answer)])
     return status
 
 
@@ -339,11 +328,11 @@ def proved(proof: Proof, bundle: Any) -> lib.verdicts.NetlistProved:
         )
     return lib.verdicts.NetlistProved.taken(
         unit.report,
-        **conditional(proof.verdict, proof.when),
+        **verdicts.conditional(proof.verdict, proof.when),
         unit=unit.design.name,
         design=done.question.designs[1].name,
-        **asked(done.question),
-        **decided(done),
+        **verdicts.asked(done.question),
+        **verdicts.decided(done),
         unknown_bits=unit.report.unknown,
         witness=witness or lib.answer.ABSENT,
         assumed=assumed_names(done.question.designs),
@@ -365,7 +354,7 @@ def _register_fields(proof: Proof) -> dict[str, Any]:
         verdict: Any = WORDS[x.answer.verdict]
         claims.append(
             lib.verdicts.RegisterClaim(
-                **decided(x.answer),
+                **verdicts.decided(x.answer),
                 verdict=verdict,
                 claim=x.claim.text,
                 witness=found,
@@ -394,14 +383,14 @@ def print_proof(proof: Proof, answer: lib.verdicts.NetlistProved, showing: Showi
     model = done.question.designs[1]
     step = "" if model.k == proof.meant.k else "one step of "
     covers = f" for {report.covers}" if report.covers and proof.verdict == "equal" else ""
-    say(f"{in_words(answer)}{covers}: {answer.unit} and {step}{answer.design}")
+    say(f"{verdicts.in_words(answer)}{covers}: {answer.unit} and {step}{answer.design}")
     latency = f", latency {report.latency}" if report.registers and report.latency else ""
     about = [f"{report.cells} cells, {report.registers} register bits{latency}"]
     about += [f"assumed: {text}" for text in report.assumptions]
     if report.unknown:
         about += [f"{sum(report.unknown.values())} bits may have any value; `mmaproof show {answer.unit}` lists them"]
     claim = f"d of {answer.unit} = d of {answer.design}"
-    say_decided(answer, [model], claim, whole=showing.explain, between=about)
+    verdicts.say_decided(answer, [model], claim, whole=showing.explain, between=about)
     if proof.unit.file.accumulates:
         _print_register(proof, answer)
     if done.witness is None or not answer.witness:
@@ -411,7 +400,7 @@ def print_proof(proof: Proof, answer: lib.verdicts.NetlistProved, showing: Showi
         held = [f"{name} = {value:x}" for name, value in _values_of_unknown(proof.unit, done).items()]
         others = f"all {'other ' * bool(held)}bits that may have any value = 0"
         between = [f"where {', '.join([*held, others])}"]
-    say_witness(answer.witness, proof.unit.design.d_format, between)
+    verdicts.say_witness(answer.witness, proof.unit.design.d_format, between)
     if proof.ran is not None:
         say_wrapped(_replayed(proof.unit, done, proof.ran), "  ")
     shown = proof.nets[:-1] if showing.explain else proof.nets[:-1][:NETS]
@@ -442,7 +431,7 @@ def _print_register(proof: Proof, answer: lib.verdicts.NetlistProved) -> None:
         if claim.reason is not None:
             say_wrapped(claim.reason, "    reason: ")
         if claim.witness:
-            say_witness(claim.witness, proof.unit.design.d_format, ["where this is not so:"])
+            verdicts.say_witness(claim.witness, proof.unit.design.d_format, ["where this is not so:"])
         if claim.simulator:
             ran = claim.simulator
             text = f"replayed on the sources in {ran.name}: d = {ran.d}" if ran.d else f"not replayed: {ran.reason}"
@@ -463,12 +452,12 @@ def _replayed(unit: lib.rtl.RtlUnit, answer: lib.compare.Comparison, ran: lib.rt
     return text
 
 
-def _test_case(answer: lib.verdicts.NetlistProved) -> Case:
+def _test_case(answer: lib.verdicts.NetlistProved) -> verdicts.Case:
     verdict = answer.verdict.removesuffix("-when")
     lines = [] if answer.reason is None else [answer.reason]
     if answer.witness:
         lines += operand_lines(answer.witness, whole=True)
         lines += [f"d = {d} on {who}" for who, d in answer.witness.outputs.items()]
         lines += [f"net {x.net} differs: model {x.model}, RTL {x.rtl}" for x in answer.witness.nets[:1]]
-    name = with_conditions(f"{answer.unit} is {answer.design}", answer.when)
-    return Case("mmaproof.rtl.prove", name, answer.seconds, verdict, verdict == "equal", tuple(lines))
+    name = verdicts.with_conditions(f"{answer.unit} is {answer.design}", answer.when)
+    return verdicts.Case("mmaproof.rtl.prove", name, answer.seconds, verdict, verdict == "equal", tuple(lines))
