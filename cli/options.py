@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import copy
-from dataclasses import MISSING, Field, dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from functools import partial
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -351,7 +351,11 @@ def with_options(
                 parameters.append(given)
                 continue
             hints = get_type_hints(kind, include_extras=True)
-            shown = {x.name: _default_of(x) for x in fields(kind) if x.name not in left_out}
+            shown = {
+                x.name: Parameter.empty if x.default is MISSING else x.default
+                for x in fields(kind)
+                if x.name not in left_out
+            }
             shown |= {name: x for name, x in defaults.items() if name in shown}
             records[given.name] = kind, dict.fromkeys(shown, "")
             parameters += [
@@ -387,11 +391,6 @@ def _limited(options: SolvingOptions, command: Callable[[], int]) -> int:
         return Exit.UNKNOWN
     finally:
         _ENDS.reset(token)
-
-
-def _default_of(field: Field[Any]) -> Any:
-    """Return the default of a parameter for a field of a record: none where the field has none."""
-    return Parameter.empty if field.default is MISSING else field.default
 
 
 def _said(hint: Any, text: str | None) -> Any:

@@ -211,7 +211,12 @@ class _Found:
             difference=lib.answer.ABSENT if self.apart is None else _difference_answer(self.other[0], self.apart),
             mutants=lib.answer.ABSENT
             if self.caught is None
-            else [_caught_answer(x, self.distribution) for x in self.caught],
+            else [
+                lib.listings.CaughtFault.taken(
+                    x, strength=str(x.strength), elements=_finite(x.elements), distribution=self.distribution
+                )
+                for x in self.caught
+            ],
             bundle=self.bundle,
             derived=lib.answer.ABSENT if self.derived is None else self.derived,
         )
@@ -352,9 +357,3 @@ def _limits_answer(limits: Sequence[lib.data.DataLimits]) -> dict[str, Any]:
     sums = next((x.sums for x in limits if x.sums is not None), None)
     rests = {x.rests: lib.listings.Rests.taken(x.rests) for x in limits if x.rests is not None}
     return {"a": limits[0].a, "b": limits[0].b, "sums": sums, "rests": list(rests.values())}
-
-
-def _caught_answer(x: lib.assertion.Caught, distribution: str) -> Any:
-    return lib.listings.CaughtFault.taken(
-        x, strength=str(x.strength), elements=_finite(x.elements), distribution=distribution
-    )

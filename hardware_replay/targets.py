@@ -265,7 +265,7 @@ def find_target(
     'model:volta/mma.m8n8k4.f32.f16.f16.f32'
     """
     kind, colon, name = text.partition(":")
-    if (kind == "recording" and name) or (kind not in _KINDS and _is_file(text)):
+    if (kind == "recording" and name) or (kind not in _KINDS and (text == STDIN or are_there(text))):
         return _recording(text.removeprefix("recording:"), wanted, tuple(more))
     if more:
         raise InputError(f"{more[0]}: further rows are those of a file, and {text} can be asked itself: leave them out")
@@ -290,10 +290,6 @@ class _Kind:
     find: Callable[[str, float | None], Target]
     alone: bool = False
     """whether the kind may stand alone"""
-
-
-def _is_file(text: str) -> bool:
-    return text == STDIN or are_there(text)
 
 
 def _recording(source: str, wanted: Wanted = NOTHING_SAID, more: tuple[str, ...] = ()) -> Target:

@@ -450,7 +450,8 @@ def _features(design: Design, known: Mapping[str, Sequence[Any]]) -> str:
         rows.append((link, SHORT.get(verdict, escaped(verdict)), "" if verdict == "unknown" else escaped(said)))
     call = f"`mmaproof fingerprint {design.name}`"
     if not rows and not never:
-        return f"No property of the library can be asked of it: {escaped(_why_none(design))}.\n"
+        why = str(next(iter(PROPERTIES.values())).why_not(design))
+        return f"No property of the library can be asked of it: {escaped(why)}.\n"
     text = ""
     if rows:
         text = (
@@ -460,10 +461,6 @@ def _features(design: Design, known: Mapping[str, Sequence[Any]]) -> str:
     if never:
         text += f"\n{len(never)} properties were not asked for this page: {call} asks them.\n"
     return text
-
-
-def _why_none(design: Design) -> str:
-    return str(next(iter(PROPERTIES.values())).why_not(design))
 
 
 COLUMNS = {

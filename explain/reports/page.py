@@ -217,11 +217,6 @@ def replayed(design: Design, operands: Operands, d: str) -> Design:
     raise InputError(f"this version of the model returns {fmt.hex(evaluate(design, operands))}, not {d}")
 
 
-def pictures_html(pictures: Sequence[tuple[str, Picture]]) -> Markup:
-    """Return pictures with their names."""
-    return Markup("".join((paragraph(name) if name else "") + picture_html(picture) for name, picture in pictures))
-
-
 def _listed(name: str, patterns: str | list[str]) -> str:
     """Return patterns; of many only those that are not zero, with their places."""
     if isinstance(patterns, str):
@@ -296,7 +291,8 @@ def _body(answer: Any, find: Find, pictures: Sequence[tuple[str, Picture]] | Non
     parts: list[str] = [facts({x.replace("_", " "): _fact(x, getattr(answer, x, None)) for x in _FACTS})]
     witness = getattr(answer, "witness", None)
     if pictures is not None:
-        parts += [heading("Picture"), pictures_html(pictures)] if pictures else []
+        drawn = [(paragraph(name) if name else "") + picture_html(picture) for name, picture in pictures]
+        parts += [heading("Picture"), *drawn] if drawn else []
     elif witness:
         of_runs = hasattr(witness, "runs")
         shown = runs_html(witness.runs, find) if of_runs else witness_html(witness, witness.outputs, find)

@@ -529,13 +529,8 @@ def _cocotb(unit: RtlUnit, layout: rtl_bench.Layout, batch: OperandBatch, about:
         one_by_one=at_handshake is not None and at_handshake.one_by_one,
         most_edges=0 if at_handshake is None else at_handshake.most_edges(len(batch), unit.longest),
         follows=bool(layout.following),
-        is_nan=_python_nan(is_nan(fmt)),
+        is_nan=re.sub(r"\d+'h([0-9a-f_]+)", r"0x\1", is_nan(fmt)),  # constants of Verilog as those of Python
         rows=rtl_bench.ROWS_FILE,
         expected=rtl_bench.EXPECTED_FILE,
         digits=fmt.bits,
     )
-
-
-def _python_nan(verilog: str) -> str:
-    """Return an expression of Verilog over x and constants as one of Python."""
-    return re.sub(r"\d+'h([0-9a-f_]+)", r"0x\1", verilog)

@@ -162,7 +162,8 @@ def _machine_code(design: Design) -> str:
 def _fragments(design: Design) -> dict[str, Fragment]:
     """Return the layouts of all operands in the order in which the instruction has them."""
     m, n, k = design.m, design.n, design.k
-    a_bits, b_bits = (_slot_bits(design, fmt) for fmt in (design.a_format, design.b_format))
+    # how many bits of a register an element of A or B takes
+    a_bits, b_bits = (8 if _is_narrow(x) and k == 32 else x.bits for x in (design.a_format, design.b_format))
     c_bits, d_bits = design.c_format.bits, design.d_format.bits
     if _is_of_quad_pairs(design):
         a, b, c, d = _quad_pair_a(), _quad_pair_b(), _quad_pair_accumulators(c_bits), _quad_pair_accumulators(d_bits)
@@ -179,11 +180,6 @@ def _fragments(design: Design) -> dict[str, Fragment]:
         fragments["scale_a"] = Fragment((m, blocks), _scales_of_a(blocks))
         fragments["scale_b"] = Fragment((blocks, n), _scales_of_b(blocks, n))
     return fragments
-
-
-def _slot_bits(design: Design, fmt: Format) -> int:
-    """Return how many bits of a register an element of A or B takes."""
-    return 8 if _is_narrow(fmt) and design.k == 32 else fmt.bits
 
 
 def _shift(fmt: Format, slot_bits: int) -> int:
