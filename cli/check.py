@@ -8,18 +8,8 @@ from typing import Annotated, Any
 
 from mmaproof.cli import lib, verdicts
 from mmaproof.cli import options as opt
+from mmaproof.cli import output as out
 from mmaproof.cli.operands import operand_lines
-from mmaproof.cli.output import (
-    EXIT_STATUS,
-    assumed_names,
-    complain,
-    progress,
-    say,
-    say_asked,
-    say_assumed,
-    say_wrapped,
-    tool_version,
-)
 from mmaproof.cli.showing import SHOWING, ShowingOptions, draw
 
 PropertyName = Annotated[
@@ -58,7 +48,7 @@ def check(
     done = decided_about(found, design, question, given, alone=showing.bundle is not None)
     unit = done.design
     claim = verdicts.with_conditions(f"{unit.name}: {done.claimed}", verdicts.conditions_of([unit]))
-    answers, status = done.finding.answers or {}, EXIT_STATUS[done.verdict]
+    answers, status = done.finding.answers or {}, out.EXIT_STATUS[done.verdict]
     status, bundle = showing.bundled(answers, claim, [unit], options, status)
     report(done, showing, bundle)
     if showing.junit is not None:
@@ -81,15 +71,15 @@ def decided_about(
     files = read_by(name)
     if not files:
         design, where = lib.catalogue.find_design(name), question.preconditions()
-        with progress(f"checking {asked.name} on {design.name}") as told:
+        with out.progress(f"checking {asked.name} on {design.name}") as told:
             return lib.check.check(asked, design, k=question.k, where=where, **given, told=told)
     began = time.monotonic()
-    with progress(f"elaborating {files[0]}"):
+    with out.progress(f"elaborating {files[0]}"):
         unit, meant = lib.meant.read_rtl(files[0])
     given["limits"] = given["limits"].after(time.monotonic() - began, "elaborating")
     model = None if meant is None or alone else lib.meant.in_one_pass(unit.design, meant)
     where = question.preconditions(unit.where)
-    with progress(f"checking {asked.name} on {unit.design.name}") as told:
+    with out.progress(f"checking {asked.name} on {unit.design.name}") as told:
         return lib.check.check_netlist(asked, unit.design, model, k=question.k, where=where, **given, told=told)
 
 
@@ -114,7 +104,7 @@ def report(done: lib.check.Check, showing: ShowingOptions, bundle: Any) -> None:
         what="no runs were found",
     )
     if showing.json and steps:
-        complain(f"note: where a run says step, {verdicts.STEP}")
+        out.complain(f"note: where a run says step, {verdicts.STEP}")
 
 
 def checked(done: lib.check.Check, bundle: Any) -> lib.verdicts.Checked:
@@ -134,7 +124,7 @@ def checked(done: lib.check.Check, bundle: Any) -> lib.verdicts.Checked:
         witness=shown if finding.runs else None,
         lemmas=[verdicts.lemma_of(x) for answer in done.answers for x in answer.lemmas],
         questions=[lib.verdicts.Asked(what=what, verdict=_word(x), origin=x.origin) for what, x in questions.items()],
-        assumed=assumed_names([done.design]),
+        assumed=out.assumed_names([done.design]),
         bundle=bundle,
     )
 
@@ -158,7 +148,7 @@ def run_vectors(done: lib.check.Check) -> list[lib.vectors.Vector]:
             {run.design.name: run.d},
             why=f"{done.asked.name}: {done.verdict} for {done.design.name}, run {number}",
             origin="; ".join(origins),
-            version=tool_version(),
+            version=out.tool_version(),
             scale_format=run.design.scale_format,
         )
         for number, run in enumerate(done.finding.runs, start=1)
@@ -169,22 +159,22 @@ def run_vectors(done: lib.check.Check) -> list[lib.vectors.Vector]:
 def print_check(done: lib.check.Check, answer: lib.verdicts.Checked, showing: ShowingOptions) -> None:
     """Print the answer for a person."""
     finding = done.finding
-    say(f"{verdicts.in_words(answer)}: {done.asked.name} on {done.design.name}")
-    say_wrapped(done.claimed, "  ")
+    out.say(f"{verdicts.in_words(answer)}: {done.asked.name} on {done.design.name}")
+    out.say_wrapped(done.claimed, "  ")
     if finding.value is not None:
-        say(f"  {done.asked.feature}: {value_text(finding.value)}")
-    say_asked(verdicts.asked_words(answer), answer.origin, answer.seconds)
+        out.say(f"  {done.asked.feature}: {value_text(finding.value)}")
+    out.say_asked(verdicts.asked_words(answer), answer.origin, answer.seconds)
     questions = (finding.answers or {}).items()
     for what, x in questions:
         if len(questions) > 1:
-            say(f"    {what}: {_word(x)} by {x.origin}, {x.seconds:.2f} s")
+            out.say(f"    {what}: {_word(x)} by {x.origin}, {x.seconds:.2f} s")
         lemmas = [verdicts.lemma_of(lemma) for lemma in x.lemmas]
         verdicts.print_lemmas(lemmas, what if len(questions) > 1 else done.claimed, whole=showing.explain)
-    say_assumed([done.design])
+    out.say_assumed([done.design])
     verdicts.say_reason(answer)
     if not finding.runs:
         return
-    say_wrapped(f"{done.asked.shown_by(finding.status)}:", "  ")
+    out.say_wrapped(f"{done.asked.shown_by(finding.status)}:", "  ")
     verdicts.print_runs(finding.runs)
     if showing.picture:
         draw(done.pictures())

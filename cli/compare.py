@@ -6,18 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mmaproof.cli import lib, verdicts
 from mmaproof.cli import options as opt
-from mmaproof.cli.output import (
-    EXIT_STATUS,
-    Exit,
-    assumed_names,
-    progress,
-    say,
-    say_assumed,
-    say_open_points,
-    say_table,
-    say_wrapped,
-    tool_version,
-)
+from mmaproof.cli import output as out
 from mmaproof.cli.showing import SHOWING, ShowingOptions, draw
 from mmaproof.designs.errors import InputError
 
@@ -49,11 +38,11 @@ def compare(
     designs = opt.named_design(first), opt.named_design(second)
     given = {**options.means, **question.of_comparison()}
     showing.ready(options.keep_lemmas)
-    with progress(f"comparing {designs[0].name} and {designs[1].name}") as told:
+    with out.progress(f"comparing {designs[0].name} and {designs[1].name}") as told:
         done = lib.compare.compare(*designs, **given, told=told)
     claim = f"{designs[0].name} and {designs[1].name} return equal d for all operands"
     claim = verdicts.with_conditions(claim, verdicts.conditions_of(designs))
-    status, bundle = showing.bundled({claim: done}, claim, designs, options, EXIT_STATUS[done.verdict])
+    status, bundle = showing.bundled({claim: done}, claim, designs, options, out.EXIT_STATUS[done.verdict])
     answer = compared(done, bundle)
     showing.show(
         answer,
@@ -97,7 +86,7 @@ def compare_places(first: str, second: str, showing: ShowingOptions) -> int:
         ],
     )
     showing.show(answer, lambda: _print_places(first, second, pairs))
-    return Exit.HOLDS
+    return out.Exit.HOLDS
 
 
 def _print_places(first: str, second: str, pairs: Sequence[lib.arithmetic.Pair]) -> None:
@@ -112,10 +101,10 @@ def _print_places(first: str, second: str, pairs: Sequence[lib.arithmetic.Pair])
         scale = f" ({x.first.scale_format.name})" if x.first.scale_format else ""
         formats = x.first.a_format.name + scale, x.first.d_format.name
         table.add_row(*formats, *units, differ or ("the same arithmetic" if x.same else "the same, but not K"))
-    say_table(table, _WIDE)
+    out.say_table(table, _WIDE)
     if other := next((x for x in pairs if not x.same), None):
-        say(f"operands on which two of them differ: mmaproof compare {other.first.name} {other.second.name}")
-    say_assumed([y for x in pairs for y in (x.first, x.second)], "one of these units or more")
+        out.say(f"operands on which two of them differ: mmaproof compare {other.first.name} {other.second.name}")
+    out.say_assumed([y for x in pairs for y in (x.first, x.second)], "one of these units or more")
 
 
 def pictures_of(done: lib.compare.Comparison) -> list[tuple[str, lib.explain.Picture]]:
@@ -139,7 +128,7 @@ def compared(done: lib.compare.Comparison, bundle: Any) -> lib.verdicts.Compared
         **verdicts.asked(done.question),
         **verdicts.decided(done),
         witness=witness or lib.answer.ABSENT,
-        assumed=assumed_names(designs),
+        assumed=out.assumed_names(designs),
         bundle=bundle,
     )
 
@@ -166,7 +155,7 @@ def witness_vector(done: lib.compare.Comparison) -> lib.vectors.Vector:
         scale_format=first.scale_format,
         why=f"distinguishes {first.name} from {second.name}",
         origin=done.origin,
-        version=tool_version(),
+        version=out.tool_version(),
     )
 
 
@@ -175,7 +164,7 @@ def print_comparison(
 ) -> None:
     """Print the answer for a person."""
     designs = done.question.designs
-    say_wrapped(" and ".join(answer.designs), f"{verdicts.in_words(answer)}: ")
+    out.say_wrapped(" and ".join(answer.designs), f"{verdicts.in_words(answer)}: ")
     verdicts.say_decided(
         answer, designs, "d = " + " = ".join(f"d of {x}" for x in answer.designs), whole=showing.explain
     )
@@ -184,10 +173,10 @@ def print_comparison(
     bits = [f"where the unknown bits {name} are {value:x}" for name, value in done.unknown.items()]
     verdicts.say_witness(answer.witness, designs[0].d_format, bits)
     for name, found in done.open_points.items():
-        say_open_points(found, name)
+        out.say_open_points(found, name)
     if done.holds_under_every_reading is False:
-        say("  no witness was found that holds under every reading of these points")
+        out.say("  no witness was found that holds under every reading of these points")
     if not done.multiplies and done.witness.c:
-        say("  all products are zero: --where c=0 asks for a witness with c = 0")
+        out.say("  all products are zero: --where c=0 asks for a witness with c = 0")
     if showing.picture:
         draw(pictures_of(done))

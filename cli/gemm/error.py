@@ -12,18 +12,8 @@ from typing import Annotated, Any
 
 from mmaproof.cli import lib
 from mmaproof.cli import options as opt
+from mmaproof.cli import output as out
 from mmaproof.cli.gemm.options import Unit
-from mmaproof.cli.output import (
-    Exit,
-    assumed_names,
-    counted,
-    print_json,
-    progress,
-    say,
-    say_assumed,
-    say_table,
-    say_wrapped,
-)
 from mmaproof.cli.showing import moved
 from mmaproof.designs.errors import InputError
 
@@ -99,7 +89,7 @@ def error(
         raise InputError(f"--reference {reference}: plans are compared with the exact product of rounded operands")
     lib.files.make_way(figure, as_csv, as_tex)
     proving = (options.solving, options.limits) if bound else None
-    with progress("measuring errors, and proving what steps lose"), opt.runner(dask, options.solving) as run:
+    with out.progress("measuring errors, and proving what steps lose"), opt.runner(dask, options.solving) as run:
         found = lib.gemm_errors.errors_of(
             plans,
             sizes,
@@ -110,11 +100,11 @@ def error(
             proving,
             above=above or 0.0,
             apart=dask is not None,
-            run=lambda tasks: counted(run(lib.gemm_errors.ErrorTask.points, tasks), "sizes", len(tasks)),
+            run=lambda tasks: out.counted(run(lib.gemm_errors.ErrorTask.points, tasks), "sizes", len(tasks)),
         )
     measured = Measured(found, plans, seed, above or 0.0)
     if json:
-        print_json(measured.answer())
+        out.print_json(measured.answer())
     else:
         measured.print(above)
     if as_csv is not None:
@@ -123,7 +113,7 @@ def error(
         lib.files.write_atomically(as_tex, measured.tex_text())
     if figure is not None:
         measured.write_picture(figure)
-    return Exit.UNKNOWN if found.undecided else Exit.HOLDS
+    return out.Exit.UNKNOWN if found.undecided else out.Exit.HOLDS
 
 
 @dataclass(frozen=True)
@@ -161,7 +151,7 @@ class Measured:
             **self.run,
             step=None if step is None else lib.listings.StepAnswer.taken(step),
             points=[point_of(x) for x in self.found.points],
-            assumed=assumed_names(self.units),
+            assumed=out.assumed_names(self.units),
         )
 
     def csv_text(self) -> str:
@@ -199,18 +189,18 @@ class Measured:
     def print(self, above: float | None) -> None:
         """Print the errors for a person: a table, tolerances, and further errors where ``above`` is given."""
         found = self.found
-        say(f"{self.name}, against {MEANINGS[found.reference.value]}")
+        out.say(f"{self.name}, against {MEANINGS[found.reference.value]}")
         parts = sorted({(x.n, x.rows, x.columns) for x in found.points})
         elements = ", ".join(f"{rows} x {columns} of {n} x {n}" for n, rows, columns in parts)
-        say_wrapped(f"{found.distribution.what}, c = 0, seed {self.seed}; elements: {elements}", "  ")
+        out.say_wrapped(f"{found.distribution.what}, c = 0, seed {self.seed}; elements: {elements}", "  ")
         print_points(found.points)
         if found.step is not None:
             reason = f"{found.step.reason}, {found.step.seconds:.2f} s" if found.step.lemmas else found.step.reason
-            say_wrapped(reason, "  proved: " if found.step.proved else "  ")
+            out.say_wrapped(reason, "  proved: " if found.step.proved else "  ")
             for x in found.points:
                 print_bound(x, found.reference)
         print_proved_bounds(found.points)
-        say_assumed(self.units, indent="")
+        out.say_assumed(self.units, indent="")
         if above is not None:
             print_above(found.points, above)
 
@@ -303,8 +293,8 @@ def print_points(points: Sequence[lib.gemm_errors.Point]) -> None:
         numbers = [None if x.largest is None else float(x.largest), x.mean, x.relative, x.ulps, x.bias]
         cells = ["-" if v is None else f"{v:.2g}" for v in numbers]
         table.add_row(*map(Text, (x.plan.label, str(x.n), *cells, "-" if bound is None else up(bound))))
-    say_table(table)
-    say_wrapped(
+    out.say_table(table)
+    out.say_wrapped(
         "largest, mean: of |d - reference|; relative: largest part of sum |a||b|; ulps: median, of the reference in "
         "the format of d; bias: mean of d - reference",
         "  ",
@@ -312,7 +302,7 @@ def print_points(points: Sequence[lib.gemm_errors.Point]) -> None:
     for x in points:
         if x.not_finite:
             left_out = f"{x.not_finite} elements left out: {NOT_FINITE}"
-            say(f"  {x.plan.label}, N = {x.n}: {left_out}")
+            out.say(f"  {x.plan.label}, N = {x.n}: {left_out}")
 
 
 def print_above(points: Sequence[lib.gemm_errors.Point], above: float) -> None:
@@ -320,7 +310,7 @@ def print_above(points: Sequence[lib.gemm_errors.Point], above: float) -> None:
     for x in points:
         values = {"squared": x.squared, "Frobenius": x.frobenius, f"relative above {above:g}": x.relative_above}
         shown = ", ".join(f"{key} {'-' if value is None else f'{value:.3g}'}" for key, value in values.items())
-        say_wrapped(f"{x.plan.label}, N = {x.n}: {shown}", "  ")
+        out.say_wrapped(f"{x.plan.label}, N = {x.n}: {shown}", "  ")
 
 
 def print_bound(point: lib.gemm_errors.Point, reference: lib.gemm_errors.Reference) -> None:
@@ -329,11 +319,11 @@ def print_bound(point: lib.gemm_errors.Point, reference: lib.gemm_errors.Referen
         return
     name, sizes, value = point.plan.label, point.bound.sizes, point.bound.value
     if value is None:
-        say_wrapped(f"no bound for {name}, K = {point.n}: {point.bound.reason}", "  ")
+        out.say_wrapped(f"no bound for {name}, K = {point.n}: {point.bound.reason}", "  ")
         return
     operands = f"|a| <= {size(sizes.a)}, |b| <= {size(sizes.b)}, c = 0, K = {point.n}"
     part = up(value / (point.n * sizes.a * sizes.b))
-    say(f"  |d - {reference.value}| <= {up(value)} for {operands}: {name} ({part} of K |a| |b| at these sizes)")
+    out.say(f"  |d - {reference.value}| <= {up(value)} for {operands}: {name} ({part} of K |a| |b| at these sizes)")
 
 
 def print_proved_bounds(points: Sequence[lib.gemm_errors.Point]) -> None:
@@ -342,12 +332,12 @@ def print_proved_bounds(points: Sequence[lib.gemm_errors.Point]) -> None:
     for x in bounded:
         bound, name = x.bound, f"{x.plan.label}, N = {x.n}"
         if bound is None or bound.value is None:
-            say_wrapped(f"no bound for {name}: {None if bound is None else bound.reason}", "  ")
+            out.say_wrapped(f"no bound for {name}: {None if bound is None else bound.reason}", "  ")
         elif x.largest:
             times = float(bound.value / x.largest)
-            say_wrapped(f"{name}: the bound is {times:.3g} times the largest error (proved: {bound.reason})", "  ")
+            out.say_wrapped(f"{name}: the bound is {times:.3g} times the largest error (proved: {bound.reason})", "  ")
         else:
-            say_wrapped(f"{name}: no error was found (the bound is proved: {bound.reason})", "  ")
+            out.say_wrapped(f"{name}: no error was found (the bound is proved: {bound.reason})", "  ")
     for n in dict.fromkeys(x.n for x in bounded):
         first, *others = (x for x in bounded if x.n == n)
         for other in others:
@@ -355,7 +345,7 @@ def print_proved_bounds(points: Sequence[lib.gemm_errors.Point]) -> None:
                 continue
             below, above, same = lib.gemm_errors.tighter(first, other)
             text = f"smaller for {below} elements, larger for {above}, the same for {same}"
-            say_wrapped(f"N = {n}: the bound of {first.plan.label} against {other.plan.label}: {text}", "  ")
+            out.say_wrapped(f"N = {n}: the bound of {first.plan.label} against {other.plan.label}: {text}", "  ")
 
 
 def up(x: Fraction) -> str:
