@@ -141,20 +141,13 @@ def print_design(found: lib.design.Design) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for heading in ("parameter", "value", "evidence", "meaning", "allowed"):
         table.add_column(heading, overflow="fold")
-    names = [name for name in lib.parameters.DEFINITIONS if name in found.settings or name in ALWAYS_SHOWN]
-    levels = lib.open_points.levels_of(found)
-    for name, value in lib.parameters.format_settings(
-        lib.parameters.complete_settings(found.chain, found.step), names
-    ).items():
+    known, levels = lib.parameters.DEFINITIONS, lib.open_points.levels_of(found)
+    names = [name for name in known if name in found.settings or name in ALWAYS_SHOWN]
+    settings = lib.parameters.complete_settings(found.chain, found.step)
+    for name, value in lib.parameters.format_settings(settings, names).items():
         changed = "*" if name in found.changed else ""
         level = levels[name].level.value if name in levels else "-"
-        table.add_row(
-            name + changed,
-            value,
-            level,
-            lib.parameters.DEFINITIONS[name].meaning,
-            lib.parameters.DEFINITIONS[name].allowed(),
-        )
+        table.add_row(name + changed, value, level, known[name].meaning, known[name].allowed())
     say_table(table)
     if found.changed:
         say("* changed from the catalogue's row")
