@@ -20,7 +20,6 @@ if TYPE_CHECKING:
         design,
         disclosure,
         element,
-        errors,
         files,
         formats,
         names,

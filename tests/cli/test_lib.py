@@ -11,7 +11,7 @@ from mmaproof.cli import lib
 NAMES = {
     "compare": "mmaproof.verification.compare",
     "gemm_compare": "mmaproof.gemm.answers.compare",
-    "errors": "mmaproof.designs.errors",
+    "formats": "mmaproof.designs.formats",
     "gemm_errors": "mmaproof.gemm.tolerances.errors",
     "explain": "mmaproof.explain",
 }
