@@ -82,8 +82,8 @@ site: $(INSTALLED_SITE) site-notebooks ## build the documentation with notebooks
 	$(BIN)/mmaproof explore --build --folder build/explorer || echo "the site has no explorer: Pyodide cannot be had here"
 	$(BIN)/python -m mmaproof.explain.pages.site $(REPOSITORY)
 	NO_MKDOCS_2_WARNING=1 $(SITE_VENV)/bin/mkdocs build --strict --quiet --config-file build/mkdocs.yml
-	$(BIN)/python -m mmaproof.explain.pages.links build/site
-	$(BIN)/python -m mmaproof.explain.pages.search build/site
+	$(BIN)/python tests/support/site_links.py build/site
+	$(BIN)/python tests/support/site_search.py build/site
 
 site-data: $(INSTALLED) ## bring up to date what pages say of all units; goes on where it was interrupted (all of it: hours)
 	$(BIN)/python -m mmaproof.explain.pages.units explain/pages/data/units.json

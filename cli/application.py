@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from mmaproof.cli.options import option
+from mmaproof.cli import options as opt
 from mmaproof.cli.output import Exit, note, tool_version
 
 ROOM = "mmaproof.cli"
@@ -142,7 +142,7 @@ def _print_version(value: bool) -> None:
 def _options(
     context: typer.Context,
     version: Annotated[
-        bool, option("--version", "Print the version and exit.", callback=_print_version, is_eager=True)
+        bool, opt.option("--version", "Print the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     if context.invoked_subcommand is None:

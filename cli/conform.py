@@ -6,26 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 from rich.table import Table
 
-from mmaproof.cli.options import (
-    COLUMNS,
-    ROWS,
-    Json,
-    LengthOfProduct,
-    SilenceOfProduct,
-    argument,
-    option,
-    with_backend,
-)
+from mmaproof.cli import lib
+from mmaproof.cli import options as opt
 from mmaproof.cli.output import Exit, print_json, progress, say, say_table
+from mmaproof.designs.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from mmaproof.designs.formats import Format
-    from mmaproof.explain.answers.listings import Conformed
-    from mmaproof.gemm.programs import Plan
-    from mmaproof.gemm.tolerances.conformance import Conformance
-    from mmaproof.hardware_replay.matrix_targets import MatrixTarget
 
 
 MEANT = {
@@ -37,22 +24,26 @@ MEANT = {
 """Which results count as wrong, by standard."""
 
 
-@with_backend
+@opt.with_backend
 def conform(
-    standard: Annotated[str, argument("STANDARD", "tosa, p3109, ime, stablehlo or mx.")],
-    subject: Annotated[str, argument("PLAN|TARGET", "A plan, or a kernel: python:MODULE:FUNCTION or process:COMMAND.")],
-    k: LengthOfProduct,
-    up_to: Annotated[int | None, option("--up-to K", "Ask at 2, 4, 8, ... times --k as well, up to K.", min=1)] = None,
-    m: Annotated[int, ROWS] = 32,
-    n: Annotated[int, COLUMNS] = 32,
+    standard: Annotated[str, opt.argument("STANDARD", "tosa, p3109, ime, stablehlo or mx.")],
+    subject: Annotated[
+        str, opt.argument("PLAN|TARGET", "A plan, or a kernel: python:MODULE:FUNCTION or process:COMMAND.")
+    ],
+    k: opt.LengthOfProduct,
+    up_to: Annotated[
+        int | None, opt.option("--up-to K", "Ask at 2, 4, 8, ... times --k as well, up to K.", min=1)
+    ] = None,
+    m: Annotated[int, opt.ROWS] = 32,
+    n: Annotated[int, opt.COLUMNS] = 32,
     interface: Annotated[
-        str | None, option("--interface D.A.B", "Of a kernel: formats as in names of instructions, f32.bf16.bf16.")
+        str | None, opt.option("--interface D.A.B", "Of a kernel: formats as in names of instructions, f32.bf16.bf16.")
     ] = None,
     accumulator: Annotated[
-        str | None, option("--accumulator FORMAT", "acc_t of TOSA; the unit's d, or the d of a kernel.")
+        str | None, opt.option("--accumulator FORMAT", "acc_t of TOSA; the unit's d, or the d of a kernel.")
     ] = None,
-    silence: SilenceOfProduct = "60s",
-    json: Json = False,
+    silence: opt.SilenceOfProduct = "60s",
+    json: opt.Json = False,
 ) -> int:
     """Find out whether a plan or a kernel meets the accuracy requirements of a standard, on the operands it states.
 
@@ -61,21 +52,19 @@ def conform(
     accumulator in every order are exact (DotAlgorithm). mx: NaN scales and elements (OCP MX). Exit status 0: all checks
     pass; 1: one fails.
     """
-    from mmaproof.designs.errors import InputError, did_you_mean
-    from mmaproof.designs.formats import find_format
-    from mmaproof.gemm.tolerances.conformance import STANDARDS
-    from mmaproof.hardware_replay.matrix_targets import Product
-
-    if standard not in STANDARDS:
-        known = list(STANDARDS)
+    if standard not in lib.conformance.STANDARDS:
+        known = list(lib.conformance.STANDARDS)
         raise InputError(f"unknown standard {standard!r}: one of {', '.join(known)}{did_you_mean(standard, known)}")
     found, (a, b, d, sums) = _subject(subject, interface, silence)
-    kept = sums if accumulator is None else find_format(accumulator)
+    kept = sums if accumulator is None else lib.formats.find_format(accumulator)
     lengths = [k]
     while up_to is not None and 2 * lengths[-1] <= up_to:
         lengths.append(2 * lengths[-1])
     with progress("multiplying"):
-        answers = [STANDARDS[standard](found, Product(m, n, length, a, b, d), kept) for length in lengths]
+        answers = [
+            lib.conformance.STANDARDS[standard](found, lib.matrix_targets.Product(m, n, length, a, b, d), kept)
+            for length in lengths
+        ]
     if json:
         print_json(conformed_of(answers))
     else:
@@ -85,20 +74,19 @@ def conform(
 
 def _subject(
     text: str, interface: str | None, silence: str
-) -> tuple[Plan | MatrixTarget, tuple[Format, Format, Format, Format]]:
+) -> tuple[
+    lib.programs.Plan | lib.matrix_targets.MatrixTarget,
+    tuple[lib.formats.Format, lib.formats.Format, lib.formats.Format, lib.formats.Format],
+]:
     """Return the plan or the kernel that a text spells, with the formats of a, b, d and of the unit's sums."""
     from mmaproof.cli.gemm.options import find_plan
-    from mmaproof.designs.errors import InputError
-    from mmaproof.designs.signature import Signature
-    from mmaproof.hardware_replay.matrix_targets import RecordedProduct, find_matrix_target
-    from mmaproof.smt.solving.limits import parse_seconds
 
     if text.partition(":")[0] in ("python", "process"):
         if interface is None:
             raise InputError("--interface is required for this target: D.A.B, f32.bf16.bf16 for example")
-        formats = Signature.parse(interface)
-        target = find_matrix_target(text, parse_seconds(silence))
-        if isinstance(target, RecordedProduct):
+        formats = lib.signature.Signature.parse(interface)
+        target = lib.matrix_targets.find_matrix_target(text, lib.limits.parse_seconds(silence))
+        if isinstance(target, lib.matrix_targets.RecordedProduct):
             raise InputError(f"{text}: a recorded product cannot be asked for other operands")
         return target, (formats.a, formats.b, formats.d, formats.d)
     if interface is not None:
@@ -108,19 +96,20 @@ def _subject(
     return plan, (a, b, d, plan.unit.d_format)
 
 
-def conformed_of(answers: Sequence[Conformance]) -> Conformed:
+def conformed_of(answers: Sequence[lib.conformance.Conformance]) -> lib.listings.Conformed:
     """Return the answer of the command."""
-    from mmaproof.explain.answers.listings import ConformanceCheck, Conformed, LengthConformed
-
     lengths = [
-        LengthConformed.taken(x, k=x.product.k, checks=[ConformanceCheck.taken(y) for y in x.checks]) for x in answers
+        lib.listings.LengthConformed.taken(
+            x, k=x.product.k, checks=[lib.listings.ConformanceCheck.taken(y) for y in x.checks]
+        )
+        for x in answers
     ]
     first = answers[0]
     shape = {"m": first.product.m, "n": first.product.n, "accumulator": first.accumulator.name}
-    return Conformed.taken(first, **shape, lengths=lengths)
+    return lib.listings.Conformed.taken(first, **shape, lengths=lengths)
 
 
-def _print(answers: Sequence[Conformance]) -> None:
+def _print(answers: Sequence[lib.conformance.Conformance]) -> None:
     first = answers[0]
     say(f"{first.name}: {first.source}")
     for x in answers:

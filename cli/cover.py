@@ -3,30 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+from mmaproof.cli import lib
+from mmaproof.cli import options as opt
 from mmaproof.cli.operands import operand_lines, operands_record
-from mmaproof.cli.options import (
-    RTL,
-    SOLVING,
-    Dask,
-    DesignName,
-    SolvingOptions,
-    option,
-    runner,
-    with_backend,
-    with_options,
-)
 from mmaproof.cli.output import Exit, assumed_names, complain, progress, say, say_table, say_wrapped, tool_version
 from mmaproof.cli.showing import SHOWING, ShowingOptions
 from mmaproof.cli.verdicts import solvers_of
-
-if TYPE_CHECKING:
-    from mmaproof.designs.design import Design
-    from mmaproof.explain.answers.surveys import Bin
-    from mmaproof.explain.answers.surveys import Covered as CoverAnswer
-    from mmaproof.generators.cover.coverage import Coverage, Covered
-    from mmaproof.generators.vectors import Vector
+from mmaproof.designs.errors import InputError
 
 STATUSES = {"hit": "hit", "not_hit": "reachable", "unreachable": "unreachable", "unknown": "unknown"}
 """What ``--json`` counts, and the status of the bins that it counts."""
@@ -35,18 +20,18 @@ LISTED = 12
 """Values of an event that are listed if they are unreachable, unknown or left out; of more, only the number is."""
 
 
-@with_backend
-@with_options(
+@opt.with_backend
+@opt.with_options(
     without="search picture explain svg figure junit bundle",
     timeout="10s",
     timeout_of="Limit for each question to a solver, in CPU seconds: 30s, 2m.",
 )
 def cover(
-    design: DesignName,
-    n: Annotated[int, option("-n N", "Vectors to choose.", min=1, max=10_000)] = 200,
-    hits: Annotated[int, option("--hits N", "Vectors that hit each bin, while vectors last.", min=1)] = 1,
-    options: SolvingOptions = SOLVING,
-    dask: Dask = None,
+    design: opt.DesignName,
+    n: Annotated[int, opt.option("-n N", "Vectors to choose.", min=1, max=10_000)] = 200,
+    hits: Annotated[int, opt.option("--hits N", "Vectors that hit each bin, while vectors last.", min=1)] = 1,
+    options: opt.SolvingOptions = opt.SOLVING,
+    dask: opt.Dask = None,
     showing: ShowingOptions = SHOWING,
 ) -> int:
     """Choose vectors that cross the events of a datapath: shifts, lost bits, carries, ties, overflow and others.
@@ -56,8 +41,6 @@ def cover(
     Exit status 0: every bin is hit, or proved unreachable; 1: a unit returns something else for some vectors; 3: some
     bins are unknown, or N vectors were too few.
     """
-    from mmaproof.generators.cover.coverage import cover as find_vectors
-
     netlist, unit = _covered(design)
     given: dict[str, Any] = {
         "solver": options.solving,
@@ -66,8 +49,8 @@ def cover(
         "version": tool_version(),
     }
     showing.ready()
-    with progress(f"covering {unit.name}"), runner(dask, options.solving) as run:
-        done = find_vectors(unit, n, hits=hits, run=None if dask is None else run, **given)
+    with progress(f"covering {unit.name}"), opt.runner(dask, options.solving) as run:
+        done = lib.coverage.cover(unit, n, hits=hits, run=None if dask is None else run, **given)
     if done.unasked:
         complain(f"note: not asked: {done.unasked}")
     wrong = [] if netlist is None else wrong_vectors(netlist, done)
@@ -89,44 +72,34 @@ def cover(
     return Exit.HOLDS if done.is_complete else Exit.UNKNOWN
 
 
-def _covered(name: str) -> tuple[Design | None, Design]:
+def _covered(name: str) -> tuple[lib.design.Design | None, lib.design.Design]:
     """Return the netlist if one is named, and the design whose events are covered."""
-    from mmaproof.designs.catalogue import find_design
-    from mmaproof.designs.errors import InputError
-    from mmaproof.rtl.meant import in_one_pass, read_whole
-
-    if not name.startswith(RTL):
-        return None, find_design(name)
-    unit, meant = read_whole(name.removeprefix(RTL))
+    if not name.startswith(opt.RTL):
+        return None, lib.catalogue.find_design(name)
+    unit, meant = lib.meant.read_whole(name.removeprefix(opt.RTL))
     if meant is None:
         raise InputError(f"{name}: the events of which datapath? Say what it is meant to be: design = ... in the file")
-    return unit.design, in_one_pass(unit.design, meant)
+    return unit.design, lib.meant.in_one_pass(unit.design, meant)
 
 
-def wrong_vectors(netlist: Design, done: Coverage) -> list[Vector]:
+def wrong_vectors(netlist: lib.design.Design, done: lib.coverage.Coverage) -> list[lib.vectors.Vector]:
     """Return the vectors for which a netlist returns something else than the design that they were made for."""
-    from mmaproof.designs.operands import OperandBatch
-    from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
-
     if not done.vectors:
         return []
-    batch = OperandBatch.of_rows(done.design.formats, [x.operands for x in done.vectors])
-    d, wanted = (evaluate_batch(x, batch) for x in (netlist, done.design))
-    equal = equal_patterns(done.design.d_format, d, wanted, nan_codes=False)
+    batch = lib.operands.OperandBatch.of_rows(done.design.formats, [x.operands for x in done.vectors])
+    d, wanted = (lib.evaluate.evaluate_batch(x, batch) for x in (netlist, done.design))
+    equal = lib.evaluate.equal_patterns(done.design.d_format, d, wanted, nan_codes=False)
     return [x for x, is_equal in zip(done.vectors, equal.tolist(), strict=True) if not is_equal]
 
 
-def coverage_of(done: Coverage, of_unit: dict[str, Any]) -> CoverAnswer:
+def coverage_of(done: lib.coverage.Coverage, of_unit: dict[str, Any]) -> lib.surveys.Covered:
     """Return the coverage as an answer."""
-    from mmaproof.explain.answers.surveys import Covered as CoverAnswer
-    from mmaproof.generators.cover.coverage import BASELINE
-
-    return CoverAnswer.taken(
+    return lib.surveys.Covered.taken(
         done,
         design=done.design.name,
         complete=done.is_complete,
         vectors=len(done.vectors),
-        baseline=BASELINE,
+        baseline=lib.coverage.BASELINE,
         **{name: done.count(status) for name, status in STATUSES.items()},
         bins=[_bin_of(x) for x in done.bins],
         **of_unit,
@@ -134,15 +107,13 @@ def coverage_of(done: Coverage, of_unit: dict[str, Any]) -> CoverAnswer:
     )
 
 
-def _bin_of(x: Covered) -> Bin:
-    from mmaproof.explain.answers.surveys import Bin
-
+def _bin_of(x: lib.coverage.Covered) -> lib.surveys.Bin:
     solvers = {"solver": None, "certified_by": None} if x.verdict is None else solvers_of(x.verdict)
     reason = None if x.verdict is None else x.verdict.reason
-    return Bin.taken(x, x.bin, baseline_hits=x.baseline, reason=reason, **solvers)
+    return lib.surveys.Bin.taken(x, x.bin, baseline_hits=x.baseline, reason=reason, **solvers)
 
 
-def print_wrong(netlist: Design, done: Coverage, wrong: Sequence[Vector]) -> None:
+def print_wrong(netlist: lib.design.Design, done: lib.coverage.Coverage, wrong: Sequence[lib.vectors.Vector]) -> None:
     """Print for how many vectors a netlist returns something else, and one of them."""
     say(f"{netlist.name} returns something else for {len(wrong)} of {len(done.vectors)} vectors")
     for vector in wrong[:1]:
@@ -150,25 +121,25 @@ def print_wrong(netlist: Design, done: Coverage, wrong: Sequence[Vector]) -> Non
             say(f"  {line}")
 
 
-def print_coverage(done: Coverage) -> None:
+def print_coverage(done: lib.coverage.Coverage) -> None:
     """Print the coverage for a person: a row for each event, then the values that no vector hits."""
     from rich.table import Table
 
-    from mmaproof.generators.cover.coverage import BASELINE
-
     say(f"{len(done.vectors)} vectors for {done.design.name}, seed {done.seed}, {done.seconds:.1f} s")
-    by_event: dict[str, list[Covered]] = {}
+    by_event: dict[str, list[lib.coverage.Covered]] = {}
     for x in done.bins:
         by_event.setdefault(x.bin.event, []).append(x)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for i, heading in enumerate(HEADINGS):
-        table.add_column(heading.format(BASELINE), justify="right" if i else "left", no_wrap=i > 0)
+        table.add_column(heading.format(lib.coverage.BASELINE), justify="right" if i else "left", no_wrap=i > 0)
     for event, some in by_event.items():
         table.add_row(event, *map(str, _counts(some)))
     table.add_row("all", *map(str, _counts(done.bins)), style="bold")
     say_table(table)
     say_wrapped(
-        f"by these vectors; {BASELINE}: by as many of that distribution; unreachable: proved for all operands", "hit: "
+        f"by these vectors; {lib.coverage.BASELINE}: by as many of that distribution; "
+        "unreachable: proved for all operands",
+        "hit: ",
     )
     for status, what in (
         ("unreachable", "proved unreachable"),
@@ -185,7 +156,7 @@ def print_coverage(done: Coverage) -> None:
         say(f"proofs by {done.solver}")
 
 
-def _counts(some: Sequence[Covered]) -> tuple[int, ...]:
+def _counts(some: Sequence[lib.coverage.Covered]) -> tuple[int, ...]:
     """Return the numbers of bins: all, hit, hit by the baseline, reachable (hit or not), unreachable, unknown."""
     return (
         len(some),

@@ -3,40 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from mmaproof.cli import lib
+from mmaproof.cli import options as opt
 from mmaproof.cli.operands import operand_lines, operands_record
-from mmaproof.cli.options import (
-    PER_QUESTION,
-    SOLVING,
-    Architecture,
-    Dask,
-    Processes,
-    SolvingOptions,
-    executors,
-    with_backend,
-    with_options,
-)
 from mmaproof.cli.output import Exit, assumed_names, counted, say, say_assumed, tool_version
 from mmaproof.cli.showing import SHOWING, ShowingOptions
-
-if TYPE_CHECKING:
-    from mmaproof.explain.answers.surveys import DisputeAnswer, DisputesAnswer
-    from mmaproof.generators.disputes import Dispute
-    from mmaproof.generators.vectors import Vector
 
 STATUS = {"refuted": "separated", "proved": "unobservable", "unknown": "unknown", "vacuous": "unknown"}
 
 
-@with_backend
-@with_options(
-    without="search seed jobs picture explain svg figure junit bundle", timeout="20s", timeout_of=PER_QUESTION
+@opt.with_backend
+@opt.with_options(
+    without="search seed jobs picture explain svg figure junit bundle", timeout="20s", timeout_of=opt.PER_QUESTION
 )
 def disputes(
-    architecture: Architecture = None,
-    options: SolvingOptions = SOLVING,
-    jobs: Processes = None,
-    dask: Dask = None,
+    architecture: opt.Architecture = None,
+    options: opt.SolvingOptions = opt.SOLVING,
+    jobs: opt.Processes = None,
+    dask: opt.Dask = None,
     showing: ShowingOptions = SHOWING,
 ) -> int:
     """List the points on which publications disagree, for each design that they concern.
@@ -44,22 +30,20 @@ def disputes(
     For each pair of readings: a vector that separates them with what each profile predicts, or "unobservable", which
     is proved. A pair may need several questions. Exit status 3 where some remain unknown.
     """
-    from mmaproof.designs.catalogue import load_catalogue
-    from mmaproof.generators.disputes import Task, dispute_of, disputed_designs, disputed_points
-    from mmaproof.verification.executors import in_order
-
     if architecture is not None:
-        architecture = load_catalogue().architecture(architecture)
+        architecture = lib.catalogue.load_catalogue().architecture(architecture)
     limits, solving = options.limits_of_each, options.solving
     showing.ready()
-    found: list[Dispute] = []
+    found: list[lib.disputes.Dispute] = []
     tasks = [
-        Task(design, names, number, solving, limits)
-        for design, names in disputed_designs(architecture)
-        for number in range(len(disputed_points(design)))
+        lib.disputes.Task(design, names, number, solving, limits)
+        for design, names in lib.disputes.disputed_designs(architecture)
+        for number in range(len(lib.disputes.disputed_points(design)))
     ]
-    with executors(dask, jobs, options.solving) as (pool, at_once):
-        for dispute in counted(in_order(pool, at_once)(dispute_of, tasks), "disputes", len(tasks)):
+    with opt.executors(dask, jobs, options.solving) as (pool, at_once):
+        for dispute in counted(
+            lib.executors.in_order(pool, at_once)(lib.disputes.dispute_of, tasks), "disputes", len(tasks)
+        ):
             if not showing.json:
                 print_dispute(dispute, found[-1] if found else None)
             found.append(dispute)
@@ -73,19 +57,14 @@ def disputes(
     return Exit.UNKNOWN if any(STATUS[d.status.value] == "unknown" for d in found) else Exit.HOLDS
 
 
-def disputes_of(found: Sequence[Dispute]) -> DisputesAnswer:
+def disputes_of(found: Sequence[lib.disputes.Dispute]) -> lib.surveys.DisputesAnswer:
     """Return disputes as an answer."""
-    from mmaproof.explain.answers.surveys import DisputesAnswer
-
     answers = [dispute_answer(x) for x in found]
-    return DisputesAnswer(disputes=answers, assumed=assumed_names(x.design for x in found))
+    return lib.surveys.DisputesAnswer(disputes=answers, assumed=assumed_names(x.design for x in found))
 
 
-def dispute_answer(dispute: Dispute) -> DisputeAnswer:
+def dispute_answer(dispute: lib.disputes.Dispute) -> lib.surveys.DisputeAnswer:
     """Return a dispute as a part of an answer."""
-    from mmaproof.explain.answers.answer import Witness
-    from mmaproof.explain.answers.surveys import DisputeAnswer
-
     design = dispute.design
     shown: dict[str, Any] = {"status": STATUS[dispute.status.value]}
     if dispute.witness is not None:
@@ -96,10 +75,10 @@ def dispute_answer(dispute: Dispute) -> DisputeAnswer:
         operands = operands_record(design.formats, dispute.witness, design.scale_format)
         shown |= {
             "context": dispute.context,
-            "witness": Witness(**operands, outputs=outputs),
+            "witness": lib.answer.Witness(**operands, outputs=outputs),
             "predictions": predictions,
         }
-    return DisputeAnswer(
+    return lib.surveys.DisputeAnswer(
         design=design.name,
         designs=list(dispute.designs),
         point=dispute.point.number,
@@ -112,7 +91,7 @@ def dispute_answer(dispute: Dispute) -> DisputeAnswer:
     )
 
 
-def print_dispute(dispute: Dispute, before: Dispute | None) -> None:
+def print_dispute(dispute: lib.disputes.Dispute, before: lib.disputes.Dispute | None) -> None:
     """Print a dispute for a person; what it shares with the one ``before`` is not repeated."""
     if before is None or before.design != dispute.design:
         say("\n" + ", ".join(dispute.designs))
@@ -141,14 +120,12 @@ def print_dispute(dispute: Dispute, before: Dispute | None) -> None:
     say("       predicted by " + ", ".join(f"{p} {d}" for p, d in answer.predictions.items()))
 
 
-def dispute_vector(dispute: Dispute) -> Vector:
+def dispute_vector(dispute: lib.disputes.Dispute) -> lib.vectors.Vector:
     """Return the separating vector of a dispute for a file: the outputs are what each profile predicts."""
-    from mmaproof.generators.vectors import Vector
-
     if dispute.witness is None:
         raise ValueError("there is no witness to write as a vector")
     design = dispute.design
-    return Vector(
+    return lib.vectors.Vector(
         dispute.witness,
         design.formats,
         {f"{design.base_name}@as={profile}": d for profile, d in (dispute.predictions or {}).items()},

@@ -7,16 +7,14 @@ import platform
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
 
-from mmaproof.cli.options import Json
+from mmaproof.cli import lib
+from mmaproof.cli import options as opt
 from mmaproof.cli.output import Exit, print_json, say, say_table, say_wrapped, tool_version
-
-if TYPE_CHECKING:
-    from mmaproof.explain.answers.listings import DoctorAnswer, SolverState
+from mmaproof.designs.errors import TargetUnavailable
 
 RECORDINGS_VARIABLE = "MMAPROOF_RECORDINGS"
 _PACKAGES = ("pysmt", "numpy", "ml_dtypes", "typer", "rich")
@@ -49,22 +47,20 @@ _TOOLS = {
 """Programs that commands for RTL call, if they are there. Debian and Ubuntu call their packages so too."""
 
 
-def doctor(json: Json = False) -> int:
+def doctor(json: opt.Json = False) -> int:
     """Report what is installed, whether the solvers work, and what to do about the rest.
 
     Exit status 3 where a solver is missing or does not work.
     """
-    from mmaproof.explain.answers.listings import DoctorAnswer, SolverState
-    from mmaproof.smt.solving.backends import available_solvers
-    from mmaproof.smt.solving.solving import self_test
-
     solvers = {
-        n: SolverState(version=s.version, missing=s.missing, fault=self_test(n) if s.version else None)
-        for n, s in available_solvers().items()
+        n: lib.listings.SolverState(
+            version=s.version, missing=s.missing, fault=lib.solving.self_test(n) if s.version else None
+        )
+        for n, s in lib.solvers.available_solvers().items()
     }
     extras = {extra: {name: _version(name) for name in names} for extra, names in _EXTRAS.items()}
     tools = {name: shutil.which(name) for name in _TOOLS}
-    answer = DoctorAnswer(
+    answer = lib.listings.DoctorAnswer(
         version=tool_version(),
         python=platform.python_version(),
         platform=platform.platform(),
@@ -85,7 +81,7 @@ def doctor(json: Json = False) -> int:
     return Exit.UNKNOWN if answer.needed else Exit.HOLDS
 
 
-def _needed(solvers: Mapping[str, SolverState]) -> list[str]:
+def _needed(solvers: Mapping[str, lib.listings.SolverState]) -> list[str]:
     """Return what to do before mmaproof can be relied on."""
     found = []
     for name, solver in solvers.items():
@@ -104,7 +100,7 @@ def _optional(held: Mapping[str, Mapping[str, str | None]], programs: Mapping[st
     return found + [f"apt install {x}  # {_TOOLS[x]}" for x in tools]
 
 
-def _advise(report: DoctorAnswer) -> None:
+def _advise(report: lib.listings.DoctorAnswer) -> None:
     """Say at the end what to do, the necessary first."""
     say("")
     if report.needed:
@@ -130,22 +126,19 @@ def _version(package: str) -> str | None:
 
 def _backends() -> dict[str, str]:
     """Return which backend is chosen, and what each of them is, or why it is not available."""
-    from mmaproof.smt.backends import BACKEND_VARIABLE, Backend, wanted_backend
-    from mmaproof.smt.native import compiler
-
-    if (problem := compiler.missing()) is None:
-        cpu, kept = compiler.processor(), compiler.folder()
+    if (problem := lib.compiler.missing()) is None:
+        cpu, kept = lib.compiler.processor(), lib.compiler.folder()
         where = "not kept" if kept is None or not os.access(_nearest(kept), os.W_OK) else f"kept in {kept}"
         native = f"LLVM by llvmlite {cpu.llvmlite}, for {cpu.name}, vectors of {cpu.vector_bits} bits; code is {where}"
     else:
         native = f"missing: {problem}"
     found = {
-        Backend.INTEGERS: "Python integers, one row at a time",
-        Backend.ARRAYS: f"NumPy {_version('numpy')}",
-        Backend.NATIVE: native,
+        lib.backends.Backend.INTEGERS: "Python integers, one row at a time",
+        lib.backends.Backend.ARRAYS: f"NumPy {_version('numpy')}",
+        lib.backends.Backend.NATIVE: native,
     }
-    wanted = wanted_backend()
-    chosen = "the fastest for the request" if wanted is None else f"{wanted} ({BACKEND_VARIABLE})"
+    wanted = lib.backends.wanted_backend()
+    chosen = "the fastest for the request" if wanted is None else f"{wanted} ({lib.backends.BACKEND_VARIABLE})"
     return {"chosen": chosen, **{x.value: text for x, text in found.items()}}
 
 
@@ -156,20 +149,15 @@ def _nearest(path: Path) -> Path:
 
 def _targets() -> dict[str, str]:
     """Return what each target is, or why it is not available."""
-    from mmaproof.designs.errors import TargetUnavailable
-    from mmaproof.hardware_replay.arm_cpu import ARM_INSTRUCTIONS
-    from mmaproof.hardware_replay.cpu import INSTRUCTIONS
-    from mmaproof.hardware_replay.targets import find_target
-
     found = {
         "model": "every design of the catalogue",
         "recording": _recordings(),
         "process": "any command that speaks JSON lines",
         "rtl": "the netlist of a UNIT.toml; rtl-simulator: its sources in Icarus Verilog or Verilator",
     }
-    for name in (*(f"cpu:{x}" for x in (*INSTRUCTIONS, *ARM_INSTRUCTIONS)), "cuda"):
+    for name in (*(f"cpu:{x}" for x in (*lib.cpu.INSTRUCTIONS, *lib.arm_cpu.ARM_INSTRUCTIONS)), "cuda"):
         try:
-            target = find_target(name)
+            target = lib.targets.find_target(name)
         except TargetUnavailable as error:
             found[name] = f"missing: {error}"
         else:
@@ -187,7 +175,7 @@ def _recordings() -> str:
     return f"{found} files in {folder} ({RECORDINGS_VARIABLE})"
 
 
-def _print(report: DoctorAnswer) -> None:
+def _print(report: lib.listings.DoctorAnswer) -> None:
     say(f"mmaproof {report.version}, Python {report.python}, {report.platform}")
     rows: list[tuple[str, str, str]] = []
     for name, solver in report.solvers.items():

@@ -4,42 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
-from mmaproof.cli.options import SOLVING, Architecture, Dask, SolvingOptions, option, runner, with_backend, with_options
+from mmaproof.cli import lib
+from mmaproof.cli import options as opt
 from mmaproof.cli.output import MARK, Exit, assumed_names, complain, counted, say, say_wrapped, tool_version
 from mmaproof.cli.showing import SHOWING, ShowingOptions
-
-if TYPE_CHECKING:
-    from mmaproof.designs.open_points import RecordedRow
-    from mmaproof.explain.answers.listings import EvidenceAnswer, EvidenceRow
-    from mmaproof.generators.open_values import OpenRow, OpenValue
-    from mmaproof.generators.vectors import Vector
+from mmaproof.designs.errors import InputError
 
 
-@with_backend
-@with_options(
+@opt.with_backend
+@opt.with_options(
     without="search picture explain html svg figure junit bundle",
     timeout="2m",
     timeout_of="Limit for the questions about each row, in CPU seconds: 10s, 2m.",
     helps={"output": "Write the vectors as a vector file: the file to run."},
 )
 def evidence(
-    architecture: Architecture = None,
+    architecture: opt.Architecture = None,
     recordings: Annotated[
         list[Path] | None,
-        option(
+        opt.option(
             "--recording FILE",
             "A recording (.npz), or a folder of them, that counts besides those of the project. Repeatable.",
         ),
     ] = None,
-    options: SolvingOptions = SOLVING,
-    dask: Dask = None,
+    options: opt.SolvingOptions = opt.SOLVING,
+    dask: opt.Dask = None,
     decided: Annotated[
-        bool, option("--decided", "List what recordings decide instead; -o writes it as the catalogue's TOML file.")
+        bool, opt.option("--decided", "List what recordings decide instead; -o writes it as the catalogue's TOML file.")
     ] = False,
     vectors: Annotated[
-        bool, option("--vectors/--no-vectors", "Find the vectors, or only list what is not decided.")
+        bool, opt.option("--vectors/--no-vectors", "Find the vectors, or only list what is not decided.")
     ] = True,
     showing: ShowingOptions = SHOWING,
 ) -> int:
@@ -55,17 +51,14 @@ def evidence(
     row. Exit status 1 if a row of the catalogue is not what was recorded.
     """
     from mmaproof.cli.record import show_decided
-    from mmaproof.designs.catalogue import load_catalogue
-    from mmaproof.designs.errors import InputError
-    from mmaproof.generators.open_values import open_row, tasks
 
     if architecture is not None:
-        architecture = load_catalogue().architecture(architecture)
+        architecture = lib.catalogue.load_catalogue().architecture(architecture)
     if decided:
         return show_decided(recordings or [], architecture, showing.output, showing.json)
     if showing.output is not None and not vectors:
         raise InputError(f"--no-vectors leaves nothing to write to {showing.output}: leave one of them out")
-    asked = tasks(
+    asked = lib.open_values.tasks(
         architecture,
         _recorded(recordings or [], architecture),
         solving=options.solving,
@@ -75,9 +68,9 @@ def evidence(
         vectors=vectors,
     )
     showing.ready(read=recordings or [])
-    found: list[OpenRow] = []
-    with runner(dask, options.solving) as run:
-        for row in counted(run(open_row, asked), "rows", len(asked)):
+    found: list[lib.open_values.OpenRow] = []
+    with opt.runner(dask, options.solving) as run:
+        for row in counted(run(lib.open_values.open_row, asked), "rows", len(asked)):
             if not showing.json:
                 print_row(row, sum(len(x.vectors) for x in found))
             found.append(row)
@@ -87,11 +80,9 @@ def evidence(
     return Exit.HOLDS
 
 
-def evidence_of(found: list[OpenRow], written: Path | None) -> EvidenceAnswer:
+def evidence_of(found: list[lib.open_values.OpenRow], written: Path | None) -> lib.listings.EvidenceAnswer:
     """Return the rows as an answer, with the file into which their vectors were ``written``."""
-    from mmaproof.explain.answers.listings import EvidenceAnswer
-
-    return EvidenceAnswer(
+    return lib.listings.EvidenceAnswer(
         rows=list(_rows(found)),
         vectors=sum(len(x.vectors) for x in found),
         file=None if written is None else str(written),
@@ -99,14 +90,11 @@ def evidence_of(found: list[OpenRow], written: Path | None) -> EvidenceAnswer:
     )
 
 
-def _recorded(recordings: list[Path], architecture: str | None) -> Mapping[str, RecordedRow]:
+def _recorded(recordings: list[Path], architecture: str | None) -> Mapping[str, lib.open_points.RecordedRow]:
     """Return what the project's recordings say, together with those that the user names."""
-    from mmaproof.designs.open_points import load_recorded
-    from mmaproof.hardware_replay.decided import decide, recordings_in
-
-    known = dict(load_recorded())
-    named = [y for x in recordings for y in (recordings_in(x) if x.is_dir() else [x])]
-    decisions = decide(named)
+    known = dict(lib.open_points.load_recorded())
+    named = [y for x in recordings for y in (lib.decided.recordings_in(x) if x.is_dir() else [x])]
+    decisions = lib.decided.decide(named)
     if named and not any(architecture in (None, row.partition("/")[0]) for row in decisions):
         complain(f"note: the recordings are of no row that is listed; they are of {', '.join(decisions) or 'none'}")
     for row, decision in decisions.items():
@@ -121,36 +109,34 @@ def _recorded(recordings: list[Path], architecture: str | None) -> Mapping[str, 
     return known
 
 
-def _rows(found: list[OpenRow]) -> Iterator[EvidenceRow]:
+def _rows(found: list[lib.open_values.OpenRow]) -> Iterator[lib.listings.EvidenceRow]:
     """Yield the rows as parts of an answer. Vectors are numbered from 1, as the lines of the file are."""
-    from mmaproof.explain.answers.listings import EvidenceRow, OpenParameter, OpenReading, OpenValue
-
     before = 0
     for row in found:
         design = row.task.design
-        yield EvidenceRow(
+        yield lib.listings.EvidenceRow(
             row=str(design.evidence.row),
             designs=list(row.task.names),
             design=design.name,
             assumed=design.is_assumed,
             recorded={name: x.source for name, x in row.recorded.items()},
             open={
-                x.name: OpenParameter.taken(
+                x.name: lib.listings.OpenParameter.taken(
                     x,
                     x.evidence,
-                    others=[OpenValue.taken(v, **_shown(v, before)) for v in x.values],
+                    others=[lib.listings.OpenValue.taken(v, **_shown(v, before)) for v in x.values],
                 )
                 for x in row.parameters
             },
             readings=[
-                OpenReading.taken(y, points=list(x.points), settings=x.texts, **_shown(y, before))
+                lib.listings.OpenReading.taken(y, points=list(x.points), settings=x.texts, **_shown(y, before))
                 for x, y in row.readings
             ],
         )
         before += len(row.vectors)
 
 
-def _shown(value: OpenValue, before: int) -> dict[str, Any]:
+def _shown(value: lib.open_values.OpenValue, before: int) -> dict[str, Any]:
     """Return what is shown of a value or of a reading, with the numbers of its vectors."""
     return {
         "value": value.text,
@@ -159,7 +145,7 @@ def _shown(value: OpenValue, before: int) -> dict[str, Any]:
     }
 
 
-def print_row(row: OpenRow, before: int) -> None:
+def print_row(row: lib.open_values.OpenRow, before: int) -> None:
     """Print what is open in a row for a person; ``before`` vectors are those of the rows before it."""
     design = row.task.design
     more = f" and {len(row.task.names) - 1} more" if len(row.task.names) > 1 else ""
@@ -181,7 +167,7 @@ def print_row(row: OpenRow, before: int) -> None:
         say(f"  vectors exclude {len(row.readings) - len(shown)} more readings, of several open points together")
 
 
-def _outcomes(values: Sequence[OpenValue], before: int, looked: bool) -> Iterator[str]:
+def _outcomes(values: Sequence[lib.open_values.OpenValue], before: int, looked: bool) -> Iterator[str]:
     """Yield what is known of other values of a parameter, or readings, those with the same outcome together."""
     together: dict[tuple[str, str], list[str]] = {}
     for x in values:
@@ -198,7 +184,7 @@ def _outcomes(values: Sequence[OpenValue], before: int, looked: bool) -> Iterato
         yield f"{outcome} {', '.join(texts)}" + (f" (under {under})" if under else "")
 
 
-def print_advice(held: list[Vector], output: Path | None) -> None:
+def print_advice(held: list[lib.vectors.Vector], output: Path | None) -> None:
     """Print how the vectors are run, if there are any."""
     if not held:
         return

@@ -6,8 +6,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from mmaproof.cli.options import option
+from mmaproof.cli import lib
+from mmaproof.cli import options as opt
 from mmaproof.cli.output import note, progress, say
+from mmaproof.designs.errors import InputError
 
 if TYPE_CHECKING:
     from http.server import ThreadingHTTPServer
@@ -18,13 +20,15 @@ KINDS = {".mjs": "text/javascript", ".js": "text/javascript", ".wasm": "applicat
 
 def explore(
     folder: Annotated[
-        Path | None, option("--folder DIR", "The folder of the page; default one among the user's caches.")
+        Path | None, opt.option("--folder DIR", "The folder of the page; default one among the user's caches.")
     ] = None,
-    only_build: Annotated[bool, option("--build", "Write the folder and end: any server can offer it.")] = False,
-    port: Annotated[int, option("--port N", "The port on this machine; 0 for any free one.", min=0, max=65535)] = 8731,
-    browser: Annotated[bool, option("--browser/--no-browser", "Open the page in the browser.")] = True,
+    only_build: Annotated[bool, opt.option("--build", "Write the folder and end: any server can offer it.")] = False,
+    port: Annotated[
+        int, opt.option("--port N", "The port on this machine; 0 for any free one.", min=0, max=65535)
+    ] = 8731,
+    browser: Annotated[bool, opt.option("--browser/--no-browser", "Open the page in the browser.")] = True,
     pyodide: Annotated[
-        Path | None, option("--pyodide FILE", "The npm archive of Pyodide, if npm is not to fetch it.")
+        Path | None, opt.option("--pyodide FILE", "The npm archive of Pyodide, if npm is not to fetch it.")
     ] = None,
 ) -> None:
     """Offer the explorer on this machine: type operands, see aligned terms, what is cut, and the result.
@@ -34,13 +38,10 @@ def explore(
     """
     import webbrowser
 
-    from mmaproof.designs.files import cache_folder
-    from mmaproof.explain.explorer.build import PYODIDE, build, is_built
-
-    place = cache_folder() / f"explorer-{PYODIDE}" if folder is None else folder
-    if only_build or not is_built(place):
+    place = lib.files.cache_folder() / f"explorer-{lib.explorer.PYODIDE}" if folder is None else folder
+    if only_build or not lib.explorer.is_built(place):
         with progress("building the explorer"):
-            build(place, pyodide)
+            lib.explorer.build(place, pyodide)
     if only_build:
         say(str(place))
         return
@@ -57,8 +58,6 @@ def server_of(folder: Path, port: int) -> ThreadingHTTPServer:
     """Return a server of the files of a folder, for this machine only. Raises InputError if the port is taken."""
     from functools import partial
     from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-
-    from mmaproof.designs.errors import InputError
 
     class Quiet(SimpleHTTPRequestHandler):
         """Files, without a line for each."""

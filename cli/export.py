@@ -6,25 +6,13 @@ from collections.abc import Callable
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-from mmaproof.cli.options import (
-    QUESTION,
-    Decimal,
-    Json,
-    QuestionOptions,
-    Seed,
-    argument,
-    option,
-    with_backend,
-    with_options,
-)
+from mmaproof.cli import lib
+from mmaproof.cli import options as opt
 from mmaproof.cli.output import Exit, assumed_names, complain, print_json, say, say_assumed, tool_version
 from mmaproof.cli.verdicts import asked
-
-if TYPE_CHECKING:
-    from mmaproof.designs.design import Design
-    from mmaproof.explain.answers.answer import Answer
+from mmaproof.designs.errors import InputError
 
 
 class ExportFormat(StrEnum):
@@ -53,8 +41,8 @@ OF_DESIGNS = (ExportFormat.SMT2, *MODELS)
 """Formats whose sources are designs."""
 
 
-@with_backend
-@with_options(
+@opt.with_backend
+@opt.with_options(
     without="simplify",
     helps={
         "k": "Length of random operands, of what smt2 asks, or of a model (default the instruction's K); of a file, "
@@ -64,29 +52,30 @@ OF_DESIGNS = (ExportFormat.SMT2, *MODELS)
 def export(
     sources: Annotated[
         list[str],
-        argument(
+        opt.argument(
             "SOURCE",
             "A vector file (.jsonl), a recording (.npz), or a distribution of random operands; "
             "for smt2 two designs, for models one.",
         ),
     ],
-    form: Annotated[ExportFormat, option("--format", "What to write.")],
-    output: Annotated[Path, option("-o --output FILE", "The file; for readmemh and models a new folder.")],
+    form: Annotated[ExportFormat, opt.option("--format", "What to write.")],
+    output: Annotated[Path, opt.option("-o --output FILE", "The file; for readmemh and models a new folder.")],
     designs: Annotated[
         list[str] | None,
-        option(
+        opt.option(
             "--design DESIGN",
             "Whose d is expected, or the instruction to run; default those whose outputs SOURCE "
             "holds. Repeatable for jsonl.",
         ),
     ] = None,
-    question: QuestionOptions = QUESTION,
+    question: opt.QuestionOptions = opt.QUESTION,
     rows: Annotated[
-        int | None, option("--rows N", "Random operand sets (default 1000; in the self-test of a model 400).", min=1)
+        int | None,
+        opt.option("--rows N", "Random operand sets (default 1000; in the self-test of a model 400).", min=1),
     ] = None,
-    seed: Seed = 0,
-    decimal: Decimal = False,
-    json: Json = False,
+    seed: opt.Seed = 0,
+    decimal: opt.Decimal = False,
+    json: opt.Json = False,
 ) -> int:
     """Write vectors, the question of `compare`, or a model of a design, as files that other tools read.
 
@@ -108,15 +97,12 @@ def export(
 
     The expected d is what SOURCE holds of the design, else what the model returns.
     """  # noqa: D301  (a backspace before lines that are to stay as they are)
-    from mmaproof.designs.catalogue import find_design
-    from mmaproof.designs.files import make_way, require_new_folder
-
     _check(form, sources, designs, rows, question, decimal)
     if form in (ExportFormat.READMEMH, *MODELS):
-        require_new_folder(output)
+        lib.files.require_new_folder(output)
     else:
-        make_way(output, read=[Path(x) for x in sources])
-    about = [find_design(x) for x in (sources if form in OF_DESIGNS else designs or [])]
+        lib.files.make_way(output, read=[Path(x) for x in sources])
+    about = [lib.catalogue.find_design(x) for x in (sources if form in OF_DESIGNS else designs or [])]
     drawn = question.k, rows, seed
     if form in JUDGES:
         answer, text, about = _judge(sources[0], form, output, question.k)
@@ -141,12 +127,10 @@ def _check(
     sources: list[str],
     designs: list[str] | None,
     rows: int | None,
-    question: QuestionOptions,
+    question: opt.QuestionOptions,
     decimal: bool,
 ) -> None:
     """Raise InputError for options that the format has no use for, and for a wrong number of sources."""
-    from mmaproof.designs.errors import InputError
-
     if form is not ExportFormat.SMT2 and (question.where or question.nan_codes or question.ignore_zero_signs):
         raise InputError(f"--where, --nan-codes and --ignore-zero-signs are of smt2: {form} has no use for them")
     if decimal and form is not ExportFormat.TABLE:
@@ -171,134 +155,114 @@ def _vectors(
     source: str,
     form: ExportFormat,
     output: Path,
-    designs: list[Design],
+    designs: list[lib.design.Design],
     drawn: tuple[int | None, int | None, int],
     decimal: bool,
-) -> tuple[Callable[..., Answer], str]:
+) -> tuple[Callable[..., lib.answer.Answer], str]:
     """Write the selected rows of a source; return what was written, as an answer without its file and in words."""
-    from mmaproof.designs.files import write_atomically
-    from mmaproof.explain.answers.listings import ExportedVectors
-    from mmaproof.generators.formats.selection import c_header, select, testfloat_lines, write_npz
-    from mmaproof.generators.formats.verilog import bench_files, write_texts
-    from mmaproof.generators.vectors import write_vectors
-    from mmaproof.hardware_replay.tables.numbers import write_operands
-
     k, rows, seed = drawn
-    selection = select(source, designs, k=k, rows=rows, seed=seed, version=tool_version())
+    selection = lib.selection.select(source, designs, k=k, rows=rows, seed=seed, version=tool_version())
     write = {
-        ExportFormat.NPZ: lambda: write_npz(selection, output),
-        ExportFormat.TABLE: lambda: write_operands(output, selection.answers(), decimal=decimal),
-        ExportFormat.READMEMH: lambda: write_texts(output, bench_files(selection)),
-        ExportFormat.C: lambda: write_atomically(output, c_header(selection, output.stem)),
-        ExportFormat.TESTFLOAT: lambda: write_atomically(output, testfloat_lines(selection)),
-        ExportFormat.JSONL: lambda: write_vectors(output, list(selection.vectors)),
+        ExportFormat.NPZ: lambda: lib.selection.write_npz(selection, output),
+        ExportFormat.TABLE: lambda: lib.numbers.write_operands(output, selection.answers(), decimal=decimal),
+        ExportFormat.READMEMH: lambda: lib.verilog.write_texts(output, lib.verilog.bench_files(selection)),
+        ExportFormat.C: lambda: lib.files.write_atomically(output, lib.selection.c_header(selection, output.stem)),
+        ExportFormat.TESTFLOAT: lambda: lib.files.write_atomically(output, lib.selection.testfloat_lines(selection)),
+        ExportFormat.JSONL: lambda: lib.vectors.write_vectors(output, list(selection.vectors)),
     }
     write[form]()
     if selection.left_out:
         complain(f"note: {selection.left_out} vectors are left out: formats or length do not fit --design and --k")
     computed, count = {x: selection.computed.get(x, 0) for x in selection.designs}, len(selection.vectors)
-    answer = partial(ExportedVectors.taken, selection, rows=count, computed=computed)
+    answer = partial(lib.listings.ExportedVectors.taken, selection, rows=count, computed=computed)
     by_model = ", ".join(f"{x} ({n} computed by the model)" if n else x for x, n in computed.items())
     return answer, f"{count} operand sets with d of {by_model}"
 
 
 def _program(
-    source: str, form: ExportFormat, output: Path, designs: list[Design], drawn: tuple[int | None, int | None, int]
-) -> tuple[Callable[..., Answer], str]:
+    source: str,
+    form: ExportFormat,
+    output: Path,
+    designs: list[lib.design.Design],
+    drawn: tuple[int | None, int | None, int],
+) -> tuple[Callable[..., lib.answer.Answer], str]:
     """Write a program that runs the operands of a source; return likewise."""
-    from mmaproof.designs.catalogue import find_design, load_catalogue
-    from mmaproof.designs.errors import InputError
-    from mmaproof.designs.files import write_atomically
-    from mmaproof.explain.answers.listings import ExportedProgram
-    from mmaproof.generators.formats.selection import CUDA, HIP, MOST_ROWS, program
-    from mmaproof.generators.vectors import read_rows
-    from mmaproof.hardware_replay.cuda import device
-    from mmaproof.hardware_replay.hip import mfma
-
     if len(designs) > 1:
         raise InputError(
             f"--design is given {len(designs)} times: a program runs one instruction, or all of the vectors'"
         )
     architectures, kernel_of, dialect = {
-        ExportFormat.CUDA: (device.ARCHITECTURES, device.kernel_of, CUDA),
-        ExportFormat.HIP: (mfma.ARCHITECTURES, mfma.kernel, HIP),
+        ExportFormat.CUDA: (lib.device.ARCHITECTURES, lib.device.kernel_of, lib.selection.CUDA),
+        ExportFormat.HIP: (lib.mfma.ARCHITECTURES, lib.mfma.kernel, lib.selection.HIP),
     }[form]
-    known = [x for x in load_catalogue().designs.values() if x.architecture in architectures]
+    known = [x for x in lib.catalogue.load_catalogue().designs.values() if x.architecture in architectures]
     k, rows, seed = drawn
-    if rows is not None and rows > MOST_ROWS:
-        raise InputError(f"{rows} operand sets: a program holds 1 to {MOST_ROWS}")
+    if rows is not None and rows > lib.selection.MOST_ROWS:
+        raise InputError(f"{rows} operand sets: a program holds 1 to {lib.selection.MOST_ROWS}")
     groups = []
-    for held in read_rows(source, designs or known, k=k, rows=rows, seed=seed):
-        of: Design = designs[0] if designs else find_design(held.design or "")
+    for held in lib.vectors.read_rows(source, designs or known, k=k, rows=rows, seed=seed):
+        of: lib.design.Design = designs[0] if designs else lib.catalogue.find_design(held.design or "")
         if of.architecture not in architectures:
             raise InputError(
                 f"{of.name} is not an instruction that --format {form} runs: {', '.join(architectures)} have"
             )
         held.check_formats(of)
         groups.append((held, kernel_of(of)))
-    write_atomically(output, program(groups, dialect, file=output.name, version=tool_version()))
+    lib.files.write_atomically(output, lib.selection.program(groups, dialect, file=output.name, version=tool_version()))
     names = list(dict.fromkeys(kernel.design.name for _, kernel in groups))
     count = sum(len(held.batch) for held, _ in groups)
-    return partial(ExportedProgram, rows=count, designs=names), f"{count} operand sets for {', '.join(names)}"
+    return partial(
+        lib.listings.ExportedProgram, rows=count, designs=names
+    ), f"{count} operand sets for {', '.join(names)}"
 
 
-def _query(designs: list[Design], output: Path, options: QuestionOptions) -> tuple[Callable[..., Answer], str]:
+def _query(
+    designs: list[lib.design.Design], output: Path, options: opt.QuestionOptions
+) -> tuple[Callable[..., lib.answer.Answer], str]:
     """Write the question whether two designs are equivalent; return likewise."""
-    from mmaproof.designs.design import check_askable
-    from mmaproof.designs.files import write_atomically
-    from mmaproof.explain.answers.listings import ExportedQuestion
-    from mmaproof.generators.formats.selection import equivalence_script
-    from mmaproof.properties.equivalence import Equivalence
-
     first, second = designs
     given = {name: x for name, x in options.of_comparison().items() if name != "simplifying"}
-    question = Equivalence(first, second, **given)
-    check_askable(question.k)
-    write_atomically(output, equivalence_script(question, tool_version()))
+    question = lib.equivalence.Equivalence(first, second, **given)
+    lib.design.check_askable(question.k)
+    lib.files.write_atomically(output, lib.selection.equivalence_script(question, tool_version()))
     names = [first.name, second.name]
-    answer = partial(ExportedQuestion, designs=names, **asked(question))
+    answer = partial(lib.listings.ExportedQuestion, designs=names, **asked(question))
     return answer, f"are {' and '.join(names)} different? (k = {question.k})"
 
 
 def _judge(
     source: str, form: ExportFormat, output: Path, k: int | None
-) -> tuple[Callable[..., Answer], str, list[Design]]:
+) -> tuple[Callable[..., lib.answer.Answer], str, list[lib.design.Design]]:
     """Write the judge of a plan, or what calls it in JavaScript; return likewise, and the unit."""
-    from mmaproof.designs.files import write_atomically
-    from mmaproof.explain.answers.listings import ExportedModel
-    from mmaproof.gemm.programs.named import find_plan
-    from mmaproof.generators.models.judges import js_judge, make_judge
-
-    plan = find_plan(source)
-    model, text = make_judge(plan, k, tool_version())
+    plan = lib.named.find_plan(source)
+    model, text = lib.judges.make_judge(plan, k, tool_version())
     how = f"cc -std=c11 -O2 -o judge {output.name}"
     if form is ExportFormat.JS_JUDGE:
-        text = js_judge(plan.name, plan.formats[3].hex_digits, is_unit=plan.is_unit)
+        text = lib.judges.js_judge(plan.name, plan.formats[3].hex_digits, is_unit=plan.is_unit)
         how = f"node {output.name} judge.wasm a.npy b.npy d.npy"
-    write_atomically(output, text)
+    lib.files.write_atomically(output, text)
     length = model.k if plan.is_unit or k is None else k
-    found = partial(ExportedModel, design=plan.name, k=length, name=model.name, rows=0, files=[output.name])
+    found = partial(
+        lib.listings.ExportedModel, design=plan.name, k=length, name=model.name, rows=0, files=[output.name]
+    )
     return found, f"{plan.name}, k = {length}; {how}", [plan.unit]
 
 
 def _model(
-    design: Design, form: ExportFormat, output: Path, drawn: tuple[int | None, int | None, int]
-) -> tuple[Callable[..., Answer], str]:
+    design: lib.design.Design, form: ExportFormat, output: Path, drawn: tuple[int | None, int | None, int]
+) -> tuple[Callable[..., lib.answer.Answer], str]:
     """Write a design as a program; return likewise."""
-    from mmaproof.explain.answers.listings import ExportedModel
-    from mmaproof.generators.formats.verilog import write_texts
-    from mmaproof.generators.models.c_model import c_files
-    from mmaproof.generators.models.cuda_model import cuda_files
-    from mmaproof.generators.models.model import ROWS, make_model, make_self_test
-    from mmaproof.generators.models.sv_model import sv_files
-
     k, rows, seed = drawn
-    model = make_model(design, k, tool_version(), wide=form is ExportFormat.SV_MODEL)
-    test = make_self_test(model, ROWS if rows is None else rows, seed)
-    write = {ExportFormat.C_MODEL: c_files, ExportFormat.CUDA_MODEL: cuda_files, ExportFormat.SV_MODEL: sv_files}[form]
+    model = lib.model.make_model(design, k, tool_version(), wide=form is ExportFormat.SV_MODEL)
+    test = lib.model.make_self_test(model, lib.model.ROWS if rows is None else rows, seed)
+    write = {
+        ExportFormat.C_MODEL: lib.c_model.c_files,
+        ExportFormat.CUDA_MODEL: lib.cuda_model.cuda_files,
+        ExportFormat.SV_MODEL: lib.sv_model.sv_files,
+    }[form]
     files = write(model, test)
-    write_texts(output, files)
+    lib.verilog.write_texts(output, files)
     count = len(test.selection.vectors)
-    answer = partial(ExportedModel.taken, model, design=model.design.name, rows=count, files=sorted(files))
+    answer = partial(lib.listings.ExportedModel.taken, model, design=model.design.name, rows=count, files=sorted(files))
     listed = "".join(f"\n  {x}" for x in sorted(files))
     return answer, f"{model.design.name}, k = {model.k}, with {count} rows to test it{listed}"

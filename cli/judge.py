@@ -3,23 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-from mmaproof.cli.options import (
-    InterfaceOfFile,
-    Json,
-    LengthOfFile,
-    ReadAs,
-    Seed,
-    argument,
-    option,
-    with_backend,
-)
+from mmaproof.cli import lib
+from mmaproof.cli import options as opt
 from mmaproof.cli.output import Exit, assumed_names, print_json, progress, say, say_assumed, say_wrapped
-
-if TYPE_CHECKING:
-    from mmaproof.gemm.tolerances.judge import Judgement
-    from mmaproof.hardware_replay.tables.reading import Wanted
+from mmaproof.designs.errors import InputError
 
 FRACTIONS = (0.01, 0.1, 0.5)
 """Fractions of faulty rows of which it is said with what probability a sample of rows misses them."""
@@ -27,11 +16,11 @@ SHOWN = 12
 """Parts that are printed."""
 
 
-@with_backend
+@opt.with_backend
 def judge(
     source: Annotated[
         str,
-        argument(
+        opt.argument(
             "SOURCE",
             "FILE of any kind with a, b, d (and c, scale_a, scale_b), matrices or rows of dot products, or "
             "A.npy,B.npy,D.npy.",
@@ -39,19 +28,20 @@ def judge(
     ],
     plans: Annotated[
         list[str],
-        option("--plan PLAN", "A plan, a design, an architecture, a product or a library of presets. Repeatable."),
+        opt.option("--plan PLAN", "A plan, a design, an architecture, a product or a library of presets. Repeatable."),
     ],
     bound: Annotated[
-        float | None, option("--bound X", "The largest |d - exact| that is accepted, in the place of proved bounds.")
+        float | None,
+        opt.option("--bound X", "The largest |d - exact| that is accepted, in the place of proved bounds."),
     ] = None,
-    rows: Annotated[int | None, option("--rows N", "Judge N rows only, drawn with --seed.", min=1)] = None,
-    seed: Seed = 0,
-    require: Annotated[str, option("--require WORD", "exact or within: what is accepted.")] = "within",
-    explain: Annotated[bool, option("--explain/--no-explain", "Look for what would explain other bits.")] = True,
-    interface: InterfaceOfFile = None,
-    k: LengthOfFile = None,
-    read_as: ReadAs = None,
-    json: Json = False,
+    rows: Annotated[int | None, opt.option("--rows N", "Judge N rows only, drawn with --seed.", min=1)] = None,
+    seed: opt.Seed = 0,
+    require: Annotated[str, opt.option("--require WORD", "exact or within: what is accepted.")] = "within",
+    explain: Annotated[bool, opt.option("--explain/--no-explain", "Look for what would explain other bits.")] = True,
+    interface: opt.InterfaceOfFile = None,
+    k: opt.LengthOfFile = None,
+    read_as: opt.ReadAs = None,
+    json: opt.Json = False,
 ) -> int:
     """Say of a product that someone else computed which plan has its bits, or how far it is off.
 
@@ -60,31 +50,25 @@ def judge(
     that does not say them are those of the first plan that is named alone, or of --interface. Exit status 0: exact,
     mixed or within; with --require exact only exact; 1: not so; 3: indeterminate.
     """
-    from mmaproof.designs.errors import InputError
-    from mmaproof.explain.answers.listings import FarElement, JudgedAnswer, PartOf
-    from mmaproof.gemm.tolerances.judge import Verdict
-    from mmaproof.gemm.tolerances.judge import judge as decide
-    from mmaproof.hardware_replay.tables.reading import read_products
-
-    if require not in (Verdict.EXACT, Verdict.WITHIN):
+    if require not in (lib.judge.Verdict.EXACT, lib.judge.Verdict.WITHIN):
         raise InputError(f"--require {require!r}: exact or within")
-    held = read_products(source, _wanted(plans, interface, k, tuple(read_as or ())))
+    held = lib.reading.read_products(source, _wanted(plans, interface, k, tuple(read_as or ())))
     given = (held.get(x) for x in ("d", "a", "b", "c"))
     scales = {x: held.get(x) for x in ("scale_a", "scale_b")}
     with progress("judging"):
-        found = decide(*given, plans=plans, bound=bound, rows=rows, seed=seed, explain=explain, **scales)
+        found = lib.judge.judge(*given, plans=plans, bound=bound, rows=rows, seed=seed, explain=explain, **scales)
     if json:
         far = found.element
         print_json(
-            JudgedAnswer.taken(
+            lib.listings.JudgedAnswer.taken(
                 found,
                 verdict=found.verdict.value,
                 plans=list(found.plans),
                 shape=list(found.shape),
                 rows=len(found.rows),
                 exact=list(found.exact),
-                parts=[PartOf.taken(x) for x in found.parts],
-                element=None if far is None else FarElement.taken(far, value=str(far.value)),
+                parts=[lib.listings.PartOf.taken(x) for x in found.parts],
+                element=None if far is None else lib.listings.FarElement.taken(far, value=str(far.value)),
                 fits=list(found.fits),
                 missed={str(x): found.missed(x) for x in FRACTIONS},
                 assumed=assumed_names(found.units),
@@ -93,27 +77,25 @@ def judge(
     else:
         _print(found)
         say_assumed(found.units, indent="")
-    if found.verdict is Verdict.INDETERMINATE:
+    if found.verdict is lib.judge.Verdict.INDETERMINATE:
         return Exit.UNKNOWN
-    accepted = found.verdict is Verdict.EXACT or (require == Verdict.WITHIN and found.verdict is not Verdict.OUTSIDE)
+    accepted = found.verdict is lib.judge.Verdict.EXACT or (
+        require == lib.judge.Verdict.WITHIN and found.verdict is not lib.judge.Verdict.OUTSIDE
+    )
     return Exit.HOLDS if accepted else Exit.REFUTED
 
 
-def _wanted(plans: list[str], interface: str | None, k: int | None, read_as: tuple[str, ...]) -> Wanted:
+def _wanted(plans: list[str], interface: str | None, k: int | None, read_as: tuple[str, ...]) -> lib.reading.Wanted:
     """Return what is said of the file; the formats are those of the first plan that is none of many."""
-    from mmaproof.designs.signature import Signature
-    from mmaproof.gemm.programs.named import find_plan
-    from mmaproof.hardware_replay.tables.reading import Wanted
-
-    found = Wanted.of(interface, k, read_as)
+    found = lib.reading.Wanted.of(interface, k, read_as)
     named = next((x for x in plans if "/" in x), None)  # architectures, products and libraries have no slash
     if named is None or interface is not None:
         return found
-    plan = find_plan(named)
-    return replace(found, signature=Signature(*plan.formats, plan.scale_format, plan.block))
+    plan = lib.named.find_plan(named)
+    return replace(found, signature=lib.signature.Signature(*plan.formats, plan.scale_format, plan.block))
 
 
-def _print(found: Judgement) -> None:
+def _print(found: lib.judge.Judgement) -> None:
     say_wrapped(", ".join(found.exact) or found.rests_on, f"{found.verdict.value}: ")
     if found.exact:
         say_wrapped(found.rests_on, "  ")

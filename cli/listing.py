@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from mmaproof.cli.options import Architecture, Json, argument, complete_kinds, option
+from mmaproof.cli import lib
+from mmaproof.cli import options as opt
 from mmaproof.cli.output import MARK, print_json, results, say, say_table, say_wrapped
 from mmaproof.cli.show import algorithm_of, design_of, property_of
-
-if TYPE_CHECKING:
-    from mmaproof.designs.design import Design
-    from mmaproof.explain.answers.listings import Algorithms, Designs, Presets, Properties
-    from mmaproof.properties.property import Property
+from mmaproof.designs.errors import InputError
 
 NARROWEST, WIDEST = 60, 1000
 """Columns that a list of designs takes: on a terminal at least, elsewhere at most."""
@@ -30,35 +27,33 @@ _WAYS = re.compile(r"(\d{1,6})-way (\S+)")
 def listing(
     kind: Annotated[
         str,
-        argument(
+        opt.argument(
             "[KIND]",
             "designs, properties, algorithms or plans; the name of an architecture lists its designs.",
-            autocompletion=complete_kinds,
+            autocompletion=opt.complete_kinds,
         ),
     ] = "designs",
-    architecture: Architecture = None,
-    of: Annotated[str | None, option("--architecture NAME", "The same: h100, b200, mi300x, ...")] = None,
+    architecture: opt.Architecture = None,
+    of: Annotated[str | None, opt.option("--architecture NAME", "The same: h100, b200, mi300x, ...")] = None,
     formats: Annotated[
-        str | None, option("--formats LIST", "Only designs with a and b in these formats: e4m3, fp8, or e4m3,e5m2.")
+        str | None, opt.option("--formats LIST", "Only designs with a and b in these formats: e4m3, fp8, or e4m3,e5m2.")
     ] = None,
-    k: Annotated[int | None, option("--k N", "Only designs of this K.", min=1)] = None,
+    k: Annotated[int | None, opt.option("--k N", "Only designs of this K.", min=1)] = None,
     like: Annotated[
         str | None,
-        option(
+        opt.option(
             "--like UNIT",
             "Only designs like a unit of your own: of the same formats, such as f32.bf16.bf16.f32, or with as many "
             "products in a step or an instruction: 4-way bf16.",
         ),
     ] = None,
-    json: Json = False,
+    json: opt.Json = False,
 ) -> None:
     """List what can be named: designs of the catalogue, properties, algorithms, or presets and keys of plans.
 
     Of each design its K, its main parameters, and what its row rests on: vendor, published or assumed, with +recorded
     where recordings decide parameters of the row. `mmaproof show NAME` shows everything about one.
     """
-    from mmaproof.designs.errors import InputError
-
     if kind not in (DESIGNS, *KINDS) and architecture is None:
         kind, architecture = DESIGNS, kind
     if architecture is not None and of is not None:
@@ -81,66 +76,54 @@ def listing(
 
 def designs(
     architecture: str | None, formats: str | None, k: int | None, like: str | None
-) -> tuple[Designs, Callable[[], None]]:
+) -> tuple[lib.listings.Designs, Callable[[], None]]:
     """Return the designs as an answer, and what prints them. Raises DesignError for an unknown architecture."""
-    from mmaproof.designs.catalogue import load_catalogue
-    from mmaproof.designs.names import of_formats
-    from mmaproof.designs.signature import Signature
-    from mmaproof.explain.answers.listings import Designs
-
-    catalogue = load_catalogue()
+    catalogue = lib.catalogue.load_catalogue()
     if architecture is not None:
         architecture = catalogue.architecture(architecture)
     chosen = [d for d in catalogue.designs.values() if architecture in (None, d.architecture) and k in (None, d.k)]
     if formats is not None:
-        chosen = of_formats(chosen, formats)
+        chosen = lib.names.of_formats(chosen, formats)
     if like is not None and (ways := _WAYS.fullmatch(like)) is not None:
-        chosen = [d for d in of_formats(chosen, ways[2]) if int(ways[1]) in (d.k, d.step.L)]
+        chosen = [d for d in lib.names.of_formats(chosen, ways[2]) if int(ways[1]) in (d.k, d.step.L)]
     elif like is not None:
-        signature = Signature.parse(like)
+        signature = lib.signature.Signature.parse(like)
         chosen = [d for d in chosen if d.signature == signature]
-    return Designs(designs=[design_of(d) for d in chosen]), lambda: print_designs(chosen)
+    return lib.listings.Designs(designs=[design_of(d) for d in chosen]), lambda: print_designs(chosen)
 
 
-def properties() -> tuple[Properties, Callable[[], None]]:
+def properties() -> tuple[lib.listings.Properties, Callable[[], None]]:
     """Return the properties as an answer, and what prints them."""
-    from mmaproof.explain.answers.listings import Properties
-    from mmaproof.properties.library import PROPERTIES
-
-    chosen = list(PROPERTIES.values())
-    return Properties(properties=[property_of(x) for x in chosen]), lambda: print_properties(chosen)
+    chosen = list(lib.library.PROPERTIES.values())
+    return lib.listings.Properties(properties=[property_of(x) for x in chosen]), lambda: print_properties(chosen)
 
 
-def algorithms() -> tuple[Algorithms, Callable[[], None]]:
+def algorithms() -> tuple[lib.listings.Algorithms, Callable[[], None]]:
     """Return the algorithms as an answer, and what prints them."""
-    from mmaproof.explain.answers.listings import Algorithms
-    from mmaproof.gemm.programs.algorithms import ALGORITHMS
-
-    found = ALGORITHMS.values()
-    answer = Algorithms(algorithms=[algorithm_of(x) for x in found])
+    found = lib.algorithms.ALGORITHMS.values()
+    answer = lib.listings.Algorithms(algorithms=[algorithm_of(x) for x in found])
     return answer, lambda: print_table(
         ("algorithm", "what it is", "source"), [(x.name, x.what, x.source) for x in found]
     )
 
 
-def plans() -> tuple[Presets, Callable[[], None]]:
+def plans() -> tuple[lib.listings.Presets, Callable[[], None]]:
     """Return the presets and keys of plans as an answer, and what prints them."""
-    from mmaproof.explain.answers.listings import Key, Preset, Presets
-    from mmaproof.gemm.programs import KEYS, read_plan
-    from mmaproof.gemm.programs.spelling import load_presets
-
-    found = load_presets().values()
-    answer = Presets(
+    found = lib.spelling.load_presets().values()
+    answer = lib.listings.Presets(
         presets=[
-            Preset.taken(x, version=x.version or None, file=x.file or None, plan=read_plan(x.name).name) for x in found
+            lib.listings.Preset.taken(
+                x, version=x.version or None, file=x.file or None, plan=lib.programs.read_plan(x.name).name
+            )
+            for x in found
         ],
-        keys={name: Key.taken(x) for name, x in KEYS.items()},
+        keys={name: lib.listings.Key.taken(x) for name, x in lib.programs.KEYS.items()},
     )
 
     def text() -> None:
         print_table(("preset", "what it is", "source"), [(x.name, x.what, x.rests_on) for x in found])
         say("\nKeys of a plan, in the order of the data: UNIT | key=value | key=value")
-        for name, key in KEYS.items():
+        for name, key in lib.programs.KEYS.items():
             say_wrapped(f"{key.meaning}: {key.values} (without it: {key.default})", f"  {name:<10} ")
 
     return answer, text
@@ -155,7 +138,7 @@ KINDS: dict[str, Callable[[], tuple[Any, Callable[[], None]]]] = {
 """What is listed, beside designs."""
 
 
-def print_designs(chosen: Sequence[Design]) -> None:
+def print_designs(chosen: Sequence[lib.design.Design]) -> None:
     """Print designs for a person. On a narrow terminal their names are folded, and nothing is left out."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("design", "K", "L", "F", "rho", "family", "evidence"):
@@ -172,17 +155,15 @@ def print_designs(chosen: Sequence[Design]) -> None:
     say_table(table, width)
 
 
-def evidence_word(design: Design) -> str:
+def evidence_word(design: lib.design.Design) -> str:
     """Return in a word what the row of a design rests on: its level, and whether recordings decide some of it."""
-    from mmaproof.designs.open_points import load_recorded
-
     stated = design.evidence.whole
     word = MARK if design.is_assumed else "-" if stated is None else stated.level.value
-    recorded = load_recorded().get(design.evidence.row)
+    recorded = lib.open_points.load_recorded().get(design.evidence.row)
     return f"{word}+recorded" if recorded is not None and recorded.refuted else word
 
 
-def print_properties(chosen: Sequence[Property]) -> None:
+def print_properties(chosen: Sequence[lib.property.Property]) -> None:
     """Print properties for a person. Nothing is cut off on a narrow terminal."""
     name = max(len(p.name) for p in chosen)
     rest = max(results().width - name - 4, LEAST_TEXT)

@@ -9,46 +9,29 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from mmaproof.cli import lib
+from mmaproof.cli import options as opt
 from mmaproof.cli.compare import differing_fields, witness_vector
-from mmaproof.cli.options import (
-    PER_QUESTION,
-    SOLVING,
-    Architectures,
-    Dask,
-    DesignNames,
-    Everything,
-    Processes,
-    SolvingOptions,
-    executors,
-    named_design,
-    option,
-    with_backend,
-    with_options,
-)
 from mmaproof.cli.output import Exit, assumed_names, complain, counted
 from mmaproof.cli.showing import SHOWING, ShowingOptions, moved
 from mmaproof.cli.verdicts import conditional, conditions_of, decided
+from mmaproof.designs.errors import InputError
 
 if TYPE_CHECKING:
     from mmaproof.cli.matrix_text import Matrix
-    from mmaproof.designs.design import Design
-    from mmaproof.explain.answers.surveys import MatrixAnswer, Pair
-    from mmaproof.generators.vectors import Vector
-    from mmaproof.verification.executors import Pool
-    from mmaproof.verification.matrix import PairVerdict
 
 
-@with_backend
-@with_options(without="search jobs picture explain svg figure junit bundle", timeout_of=PER_QUESTION)
+@opt.with_backend
+@opt.with_options(without="search jobs picture explain svg figure junit bundle", timeout_of=opt.PER_QUESTION)
 def matrix(
-    names: DesignNames = None,
-    everything: Everything = False,
-    architectures: Architectures = None,
-    options: SolvingOptions = SOLVING,
-    jobs: Processes = None,
-    dask: Dask = None,
-    figure: Annotated[Path | None, option("--figure FILE", "Draw the classes: a .svg, .pdf or .png file.")] = None,
-    picture: Annotated[bool, option("--picture", hidden=True, callback=moved("--picture", "--figure"))] = False,
+    names: opt.DesignNames = None,
+    everything: opt.Everything = False,
+    architectures: opt.Architectures = None,
+    options: opt.SolvingOptions = opt.SOLVING,
+    jobs: opt.Processes = None,
+    dask: opt.Dask = None,
+    figure: Annotated[Path | None, opt.option("--figure FILE", "Draw the classes: a .svg, .pdf or .png file.")] = None,
+    picture: Annotated[bool, opt.option("--picture", hidden=True, callback=moved("--picture", "--figure"))] = False,
     showing: ShowingOptions = SHOWING,
 ) -> int:
     """Decide every comparable pair of designs: equivalent, different (with a vector), or unknown.
@@ -60,21 +43,25 @@ def matrix(
     Exit status 0: every pair is decided, also where designs differ; 3: some are unknown.
     """
     from mmaproof.cli.matrix_text import Matrix, print_matrix, require_pictures, write_picture
-    from mmaproof.designs.files import make_way
-    from mmaproof.verification.matrix import groups_of, not_comparable, pairs_of
 
     started = time.monotonic()
     designs = chosen(names or [], everything, architectures or [])
     if figure is not None:
         require_pictures(figure)
     showing.ready(figure)
-    make_way(figure)
-    pairs = pairs_of(designs)
-    with executors(dask, jobs, options.solving) as (pool, at_once):
+    lib.files.make_way(figure)
+    pairs = lib.matrix.pairs_of(designs)
+    with opt.executors(dask, jobs, options.solving) as (pool, at_once):
         found = verdicts(designs, pool, at_once, options, replays=dask is not None)
     place = {(x.name, y.name): i for i, (x, y) in enumerate(pairs)}
     found.sort(key=lambda a: place[a.names])
-    done = Matrix(designs, found, groups_of(designs, found), not_comparable(designs), time.monotonic() - started)
+    done = Matrix(
+        designs,
+        found,
+        lib.matrix.groups_of(designs, found),
+        lib.matrix.not_comparable(designs),
+        time.monotonic() - started,
+    )
     showing.show(lambda: matrix_of(done), lambda: print_matrix(done), vectors=lambda: vectors_of(done), about=designs)
     several = [g for g in done.groups if len(g.classes) > 1]
     if figure is not None and several:
@@ -85,12 +72,15 @@ def matrix(
 
 
 def verdicts(
-    designs: Sequence[Design], pool: Pool, at_once: int, options: SolvingOptions, *, replays: bool
-) -> list[PairVerdict]:
+    designs: Sequence[lib.design.Design],
+    pool: lib.executors.Pool,
+    at_once: int,
+    options: opt.SolvingOptions,
+    *,
+    replays: bool,
+) -> list[lib.matrix.PairVerdict]:
     """Return the verdict on every comparable pair, in the order in which verdicts come, and say how many there are."""
-    from mmaproof.verification.matrix import compare_all, pairs_of
-
-    answers = compare_all(
+    answers = lib.matrix.compare_all(
         designs,
         pool=pool,
         at_once=at_once,
@@ -100,27 +90,24 @@ def verdicts(
         replays=replays,
     )
     with closing(answers):
-        return list(counted(answers, "pairs", len(pairs_of(designs))))
+        return list(counted(answers, "pairs", len(lib.matrix.pairs_of(designs))))
 
 
-def chosen(names: Sequence[str], everything: bool, architectures: Sequence[str]) -> list[Design]:
+def chosen(names: Sequence[str], everything: bool, architectures: Sequence[str]) -> list[lib.design.Design]:
     """Return the designs that are meant, each once. Raises InputError for fewer than two, DesignError."""
-    from mmaproof.designs.catalogue import load_catalogue
-    from mmaproof.designs.errors import InputError
-
-    catalogue = load_catalogue()
+    catalogue = lib.catalogue.load_catalogue()
     architectures = [catalogue.architecture(x) for x in architectures]
     found = [d for d in catalogue.designs.values() if everything or d.architecture in architectures]
-    unique = list({d.name: d for d in [*found, *map(named_design, names)]}.values())
+    unique = list({d.name: d for d in [*found, *map(opt.named_design, names)]}.values())
     if len(unique) < 2:
         named = f"only {unique[0].name}" if unique else "no design"
         raise InputError(f"{named} is named: name two or more designs, or choose --architecture NAME or --all")
     return unique
 
 
-def vectors_of(done: Matrix) -> list[Vector]:
+def vectors_of(done: Matrix) -> list[lib.vectors.Vector]:
     """Return a vector for each question that found one, with the outputs of all designs that it is about."""
-    found: dict[int | None, Vector] = {}
+    found: dict[int | None, lib.vectors.Vector] = {}
     for a in done.answers:
         if a.comparison.witness is not None:
             vector = witness_vector(a.comparison)
@@ -129,16 +116,14 @@ def vectors_of(done: Matrix) -> list[Vector]:
     return list(found.values())
 
 
-def matrix_of(done: Matrix) -> MatrixAnswer:
+def matrix_of(done: Matrix) -> lib.surveys.MatrixAnswer:
     """Return the matrix as an answer."""
-    from mmaproof.explain.answers.surveys import Group, MatrixAnswer
-
     questions = {x.number: decided(x.comparison) for x in {x.number: x for x in done.answers}.values()}
-    return MatrixAnswer.taken(
+    return lib.surveys.MatrixAnswer.taken(
         done,
         designs=[d.name for d in done.designs],
         classes=[
-            Group(
+            lib.surveys.Group(
                 formats=str(g.signature),
                 classes=[[d.name for d in c] for c in g.classes],
                 transitive=not any(g.not_transitive()),
@@ -150,14 +135,11 @@ def matrix_of(done: Matrix) -> MatrixAnswer:
     )
 
 
-def pair_of(answer: PairVerdict, known: dict[str, Any]) -> Pair:
+def pair_of(answer: lib.matrix.PairVerdict, known: dict[str, Any]) -> lib.surveys.Pair:
     """Return the answer of a pair: that of `compare`, with its question, and what is ``known`` of that."""
-    from mmaproof.explain.answers.answer import ABSENT, DifferingWitness
-    from mmaproof.explain.answers.surveys import Pair
-
     done = answer.comparison
     first, second = done.question.designs
-    return Pair(
+    return lib.surveys.Pair(
         first=first.name,
         second=second.name,
         question=answer.number,
@@ -165,5 +147,5 @@ def pair_of(answer: PairVerdict, known: dict[str, Any]) -> Pair:
         **{**conditional(done.verdict, conditions_of([first, second])), "verdict": done.verdict},
         k=done.question.k,
         **known,
-        witness=ABSENT if done.witness is None else DifferingWitness(**differing_fields(done)),
+        witness=lib.answer.ABSENT if done.witness is None else lib.answer.DifferingWitness(**differing_fields(done)),
     )

@@ -7,22 +7,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
 
+from mmaproof.cli import lib
 from mmaproof.cli.operands import runs
 from mmaproof.cli.output import say, say_table, say_wrapped
 from mmaproof.cli.verdicts import say_conditions
-
-if TYPE_CHECKING:
-    from mmaproof.designs.design import Design
-    from mmaproof.designs.element import Operands
-    from mmaproof.designs.formats import Format
-    from mmaproof.verification.compare import Comparison
-    from mmaproof.verification.matrix import Class, Group, PairVerdict
-
+from mmaproof.designs.errors import InputError
 
 FEW = 12
 """Up to this many designs have a row and a column each in a table, and a line each in their class."""
@@ -35,9 +28,9 @@ SIGNS = {"equivalent": "=", "different": "≠", "unknown": "?"}
 class Matrix:
     """The designs, the answers for all pairs in their order, what follows from them, and the seconds it all took."""
 
-    designs: Sequence[Design]
-    answers: Sequence[PairVerdict]
-    groups: Sequence[Group]
+    designs: Sequence[lib.design.Design]
+    answers: Sequence[lib.matrix.PairVerdict]
+    groups: Sequence[lib.matrix.Group]
     not_comparable: Counter[str]
     seconds: float
 
@@ -78,7 +71,7 @@ def print_table(done: Matrix, numbers: dict[str, int]) -> None:
     say("= equal for all operands, proved; ≠ different; ? unknown; - not comparable")
 
 
-def print_group(group: Group, numbers: dict[str, int]) -> None:
+def print_group(group: lib.matrix.Group, numbers: dict[str, int]) -> None:
     """Print the classes of comparable designs, and what separates every two of them."""
     many = f"{count(len(group.designs), 'design')} in {count(len(group.classes), 'class')}"
     say(f"\n{group.signature}: {many}")
@@ -98,7 +91,7 @@ def print_group(group: Group, numbers: dict[str, int]) -> None:
 
 def print_unknown(done: Matrix) -> None:
     """Print the questions without a decision, each with its first pair and the reason."""
-    unknown: dict[int | None, list[PairVerdict]] = {}
+    unknown: dict[int | None, list[lib.matrix.PairVerdict]] = {}
     for answer in done.answers:
         if answer.comparison.verdict == "unknown":
             unknown.setdefault(answer.number, []).append(answer)
@@ -138,7 +131,7 @@ def letters(index: int) -> str:
     return (letters(index // 26 - 1) if index >= 26 else "") + chr(ord("A") + index % 26)
 
 
-def shortened(members: Class) -> Iterator[str]:
+def shortened(members: lib.matrix.Class) -> Iterator[str]:
     """Yield the names of designs, architectures with the same instruction in braces that a shell reads."""
     architectures: dict[str, list[str]] = {}
     for design in members:
@@ -148,14 +141,12 @@ def shortened(members: Class) -> Iterator[str]:
         yield f"{held[0] if len(held) == 1 else '{' + ','.join(held) + '}'}/{instruction}"
 
 
-def _between(group: Group, first: Class, second: Class) -> str:
+def _between(group: lib.matrix.Group, first: lib.matrix.Class, second: lib.matrix.Class) -> str:
     """Return what is known of two classes."""
-    from mmaproof.verification.matrix import simplest_difference
-
     answers = group.between(first, second)
     lengths = sorted({a.comparison.question.k for a in answers})
     unknown = sum(a.comparison.verdict == "unknown" for a in answers)
-    found = simplest_difference(answers)
+    found = lib.matrix.simplest_difference(answers)
     texts = [f"k = {', '.join(map(str, lengths))}"] if found is None else []
     if found is not None and found.witness is not None:
         left, right = (found.question.designs[0].d_format.hex(x) for x in _outputs(found, first))
@@ -166,7 +157,7 @@ def _between(group: Group, first: Class, second: Class) -> str:
     return "; ".join(texts)
 
 
-def _outputs(found: Comparison, first: Class) -> tuple[int, int]:
+def _outputs(found: lib.compare.Comparison, first: lib.matrix.Class) -> tuple[int, int]:
     """Return the d of the design that belongs to the class ``first``, and that of the other one."""
     x, y = found.question.designs
     outputs = found.outputs
@@ -174,7 +165,10 @@ def _outputs(found: Comparison, first: Class) -> tuple[int, int]:
 
 
 def vector_text(
-    operands: Operands, formats: Sequence[Format], scale_format: Format | None, most: int | None = None
+    operands: lib.element.Operands,
+    formats: Sequence[lib.formats.Format],
+    scale_format: lib.formats.Format | None,
+    most: int | None = None,
 ) -> str:
     """Return operands in short: products of two +0 are left out, equal neighbours are shown once.
 
@@ -190,7 +184,7 @@ def vector_text(
     return ", ".join([*texts, f"c = {c.hex(operands.c)}"])
 
 
-def _named(x: Comparison) -> str:
+def _named(x: lib.compare.Comparison) -> str:
     first, second = x.question.designs
     return f"{first.name} and {second.name} are {x.verdict} at k = {x.question.k}"
 
@@ -208,19 +202,15 @@ WIDEST, LEGEND, CELL, LETTER, HEAD, GAP = 18.0, 6.5, 0.24, 0.07, 0.6, 0.35
 
 def require_pictures(path: Path) -> None:
     """Raise InputError if no picture can be drawn, or none with the suffix of ``path``."""
-    from mmaproof.explain.figure import require_figure, require_matplotlib
-
-    require_figure(path)
-    require_matplotlib()
+    lib.figure.require_figure(path)
+    lib.figure.require_matplotlib()
 
 
-def write_picture(path: Path, groups: Sequence[Group]) -> None:
+def write_picture(path: Path, groups: Sequence[lib.matrix.Group]) -> None:
     """Draw the groups that have several classes. Draw nothing if there is none. Raises InputError."""
     from matplotlib.colors import ListedColormap
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
-
-    from mmaproof.designs.errors import InputError
 
     labels = LETTER * max(len(_row_name(c, "A")) for g in groups for c in g.classes)
     places, width, height = _places([len(g.classes) for g in groups], labels)
@@ -263,6 +253,6 @@ def _places(sizes: Sequence[int], labels: float) -> tuple[list[tuple[float, floa
     return places, width, y + row + 2 * GAP
 
 
-def _row_name(members: Class, letter: str) -> str:
+def _row_name(members: lib.matrix.Class, letter: str) -> str:
     more = f" + {len(members) - 1}" if len(members) > 1 else ""
     return f"{members[0].name}{more}  {letter}"

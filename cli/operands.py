@@ -6,15 +6,11 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from mmaproof.cli.options import option
-
-if TYPE_CHECKING:
-    from mmaproof.designs.design import Design
-    from mmaproof.designs.element import Operands
-    from mmaproof.designs.formats import Format
-    from mmaproof.explain.answers.answer import OperandSet
+from mmaproof.cli import lib
+from mmaproof.cli import options as opt
+from mmaproof.designs.errors import OperandError
 
 X = TypeVar("X")
 
@@ -29,20 +25,20 @@ _PATTERNS = "numbers or bit patterns, separated by commas: 1.5,2^-3,0x3c00,..."
 class OperandOptions:
     """Operands of one dot product: the options that ``with_options`` gives a command, as they were typed."""
 
-    a: Annotated[str, option("--a LIST", f"Elements of a, {_PATTERNS}")]
-    b: Annotated[str, option("--b LIST", "Elements of b, likewise.")]
-    c: Annotated[str | None, option("--c NUMBER", "The accumulator, of a unit that has one.")] = None
-    scale_a: Annotated[str | None, option("--scale-a LIST", "Scales of the blocks of a, if it has any.")] = None
-    scale_b: Annotated[str | None, option("--scale-b LIST", "Those of b.")] = None
+    a: Annotated[str, opt.option("--a LIST", f"Elements of a, {_PATTERNS}")]
+    b: Annotated[str, opt.option("--b LIST", "Elements of b, likewise.")]
+    c: Annotated[str | None, opt.option("--c NUMBER", "The accumulator, of a unit that has one.")] = None
+    scale_a: Annotated[str | None, opt.option("--scale-a LIST", "Scales of the blocks of a, if it has any.")] = None
+    scale_b: Annotated[str | None, opt.option("--scale-b LIST", "Those of b.")] = None
 
-    def of(self, design: Design, k: int | None = None, metadata: str | None = None, takes_c: bool = True) -> Operands:
+    def of(
+        self, design: lib.design.Design, k: int | None = None, metadata: str | None = None, takes_c: bool = True
+    ) -> lib.element.Operands:
         """Return the operands of length ``k`` (default K of the design) for a design; see ``parse_operands``.
 
         With ``metadata``, b has twice as many elements, of which they select half. A unit that ``takes_c`` needs one,
         and another unit has only that which adds nothing.
         """
-        from mmaproof.designs.errors import OperandError
-
         b = self.b if metadata is None else _selected(design, self.b, metadata)
         takes_c = takes_c and design.takes_c
         if self.c is None and takes_c:
@@ -56,24 +52,18 @@ class OperandOptions:
         return found
 
 
-def _selected(design: Design, b: str, metadata: str) -> str:
+def _selected(design: lib.design.Design, b: str, metadata: str) -> str:
     """Return the elements of b that the metadata of a structured sparse a select. Raises OperandError."""
-    from mmaproof.designs.element import selected
-    from mmaproof.designs.errors import OperandError
-
     fmt = design.b_format
     if not design.selects_half:
         raise OperandError(f"{design.name} multiplies all elements of b: --metadata is for `mmaproof list sparse`")
     if not re.fullmatch(r"0x[0-9a-fA-F]+", metadata):
         raise OperandError(f"--metadata {metadata}: a hexadecimal number such as 0xe4 is needed")
-    return ",".join(map(fmt.hex, selected(parse_patterns("b", b, fmt), int(metadata, 16))))
+    return ",".join(map(fmt.hex, lib.element.selected(parse_patterns("b", b, fmt), int(metadata, 16))))
 
 
-def parse_patterns(column: str, text: str, fmt: Format) -> tuple[int, ...]:
+def parse_patterns(column: str, text: str, fmt: lib.formats.Format) -> tuple[int, ...]:
     """Return the patterns of numbers and patterns, with commas or blanks between. OperandError names the element."""
-    from mmaproof.designs.element import exact_pattern
-    from mmaproof.designs.errors import OperandError
-
     patterns = []
     text = re.sub(r"\s*\*\s*", "*", text.strip())
     elements = re.split(r"\s*,\s*|\s+", text) if text else []
@@ -81,23 +71,26 @@ def parse_patterns(column: str, text: str, fmt: Format) -> tuple[int, ...]:
         if not element:
             raise OperandError(f"{column}[{index}]: empty: between two commas, and before or after one, is a pattern")
         try:
-            patterns.append(exact_pattern(element, fmt))
+            patterns.append(lib.element.exact_pattern(element, fmt))
         except ValueError as error:
             raise OperandError(f"{column}[{index}]: {error}") from error
     return tuple(patterns)
 
 
 def parse_operands(
-    design: Design, a: str, b: str, c: str, k: int | None, scale_a: str | None = None, scale_b: str | None = None
-) -> Operands:
+    design: lib.design.Design,
+    a: str,
+    b: str,
+    c: str,
+    k: int | None,
+    scale_a: str | None = None,
+    scale_b: str | None = None,
+) -> lib.element.Operands:
     """Return operands of length ``k`` (default K of the design) for ``design``.
 
     Raises OperandError where a pattern is malformed, the number of elements is not ``k``, or scales are missing or
     given to a design that has none, and DesignError for a length that the design cannot run.
     """
-    from mmaproof.designs.element import Operands
-    from mmaproof.designs.errors import OperandError
-
     length = design.k if k is None else k
     design.blocks(length)
     columns = [parse_patterns(*x) for x in (("a", a, design.a_format), ("b", b, design.b_format))]
@@ -110,12 +103,10 @@ def parse_operands(
     if len(accumulator) != 1:
         raise OperandError(f"c has {len(accumulator)} elements: it is one pattern")
     scales = [_parse_scales(design, n, text, length) for n, text in (("scale-a", scale_a), ("scale-b", scale_b))]
-    return Operands(columns[0], columns[1], accumulator[0], *scales)
+    return lib.element.Operands(columns[0], columns[1], accumulator[0], *scales)
 
 
-def _parse_scales(design: Design, name: str, text: str | None, length: int) -> tuple[int, ...]:
-    from mmaproof.designs.errors import OperandError
-
+def _parse_scales(design: lib.design.Design, name: str, text: str | None, length: int) -> tuple[int, ...]:
     if design.scale_format is None:
         if text is not None:
             raise OperandError(f"{design.name} has no scales: leave --{name} out")
@@ -135,7 +126,9 @@ def _parse_scales(design: Design, name: str, text: str | None, length: int) -> t
 
 
 def operands_record(
-    formats: Sequence[Format], operands: Operands, scale_format: Format | None = None
+    formats: Sequence[lib.formats.Format],
+    operands: lib.element.Operands,
+    scale_format: lib.formats.Format | None = None,
 ) -> dict[str, Any]:
     """Return operands as JSON data: fixed-width hexadecimal; scales where there are any."""
     a, b, c = formats[:3]
@@ -156,7 +149,7 @@ NAMES = ("a", "b", "c", "scale_a", "scale_b", "random")
 """The operands, as the options of `mmaproof run` and the fields of answers call them."""
 
 
-def operand_lines(given: Mapping[str, Any] | OperandSet, *, whole: bool = False) -> list[str]:
+def operand_lines(given: Mapping[str, Any] | lib.answer.OperandSet, *, whole: bool = False) -> list[str]:
     """Return operands as lines that the options of `mmaproof run` take.
 
     Of more than ``MOST_WHOLE`` elements, only the first products that are not 0*0 are shown, unless ``whole``.

@@ -10,55 +10,40 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import copy
-from dataclasses import MISSING, Field, dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from functools import partial
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from mmaproof.cli import lib
 from mmaproof.cli.output import Exit, complain, note
-
-if TYPE_CHECKING:
-    from mmaproof.designs.design import Design
-    from mmaproof.hardware_replay.tables.reading import Wanted
-    from mmaproof.hardware_replay.target import Target
-    from mmaproof.properties.preconditions import Precondition
-    from mmaproof.smt.solving.limits import Limits
-    from mmaproof.smt.solving.solving import Solving
-    from mmaproof.verification.executors import Pool, Runner
-    from mmaproof.verification.search import Budget
+from mmaproof.designs.errors import InputError, TargetUnavailable
 
 
 def complete_designs(incomplete: str) -> list[str]:
     """Return the names of designs that begin with a text."""
-    from mmaproof.designs.catalogue import load_catalogue
-
-    return [x for x in load_catalogue().designs if x.startswith(incomplete)]
+    return [x for x in lib.catalogue.load_catalogue().designs if x.startswith(incomplete)]
 
 
 def complete_architectures(incomplete: str) -> list[str]:
     """Return the architectures that begin with a text."""
-    from mmaproof.designs.catalogue import load_catalogue
-
-    return [x for x in load_catalogue().architectures if x.startswith(incomplete)]
+    return [x for x in lib.catalogue.load_catalogue().architectures if x.startswith(incomplete)]
 
 
 def complete_properties(incomplete: str) -> list[str]:
     """Return the properties that begin with a text."""
-    from mmaproof.properties.library import PROPERTIES
-
-    return [x for x in PROPERTIES if x.startswith(incomplete)]
+    return [x for x in lib.library.PROPERTIES if x.startswith(incomplete)]
 
 
 def complete_programs(incomplete: str) -> list[str]:
     """Return the algorithms, presets of plans and designs that begin with a text."""
-    from mmaproof.gemm.programs.algorithms import ALGORITHMS
-    from mmaproof.gemm.programs.spelling import load_presets
-
-    return [x for x in (*ALGORITHMS, *load_presets()) if x.startswith(incomplete)] + complete_designs(incomplete)
+    return [
+        x for x in (*lib.algorithms.ALGORITHMS, *lib.spelling.load_presets()) if x.startswith(incomplete)
+    ] + complete_designs(incomplete)
 
 
 def complete_everything(incomplete: str) -> list[str]:
@@ -122,10 +107,8 @@ def argument(metavar: str | None, text: str | None = None, **more: Any) -> Any:
 
 def askable(k: int | None) -> int | None:
     """Return a length as it was given; DesignError where it is too long for any question."""
-    from mmaproof.designs.design import check_askable
-
     if k is not None:
-        check_askable(k)
+        lib.design.check_askable(k)
     return k
 
 
@@ -266,23 +249,19 @@ class QuestionOptions:
     ignore_zero_signs: ZeroSigns = False
     simplify: Simplify = "5s"
 
-    def preconditions(self, others: Sequence[str] = ()) -> list[Precondition]:
+    def preconditions(self, others: Sequence[str] = ()) -> list[lib.preconditions.Precondition]:
         """Return ``others``, such as those of a unit, and the preconditions. Raises InputError for what is none."""
-        from mmaproof.properties.preconditions import parse_precondition
+        return [lib.preconditions.parse_precondition(x) for x in (*others, *(self.where or ()))]
 
-        return [parse_precondition(x) for x in (*others, *(self.where or ()))]
-
-    def of_comparison(self, others: Sequence[str] = ()) -> dict[str, Any]:
+    def of_comparison(self) -> dict[str, Any]:
         """Return the arguments that functions which compare take; see ``preconditions``."""
         signs = {"nan_codes": self.nan_codes, "zero_signs": not self.ignore_zero_signs}
-        return {"k": self.k, "where": self.preconditions(others), **signs, "simplifying": self.simplifying}
+        return {"k": self.k, "where": self.preconditions(), **signs, "simplifying": self.simplifying}
 
     @property
     def simplifying(self) -> float:
         """The seconds for which a witness is simplified at most. Raises LimitError for what cannot be read."""
-        from mmaproof.smt.solving.limits import parse_seconds
-
-        return parse_seconds(self.simplify)
+        return lib.limits.parse_seconds(self.simplify)
 
 
 @dataclass(frozen=True)
@@ -302,38 +281,32 @@ class SolvingOptions:
     keep_lemmas: KeptLemmas = None
 
     @property
-    def solving(self) -> Solving:
+    def solving(self) -> lib.solving.Solving:
         """How queries are answered; see ``solving_of``, which says what it raises."""
         return solving_of(self.solver, self.jobs, self.certify, self.store, self.no_store)
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> lib.limits.Limits:
         """The limits. Raises LimitError for what cannot be read."""
-        from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
-
-        seconds = parse_seconds(self.timeout)
-        work = seconds if self.work is None else parse_seconds(self.work)
-        return Limits(work, parse_memory(self.memory), wall=seconds, ends=_ENDS.get())
+        seconds = lib.limits.parse_seconds(self.timeout)
+        work = seconds if self.work is None else lib.limits.parse_seconds(self.work)
+        return lib.limits.Limits(work, lib.limits.parse_memory(self.memory), wall=seconds, ends=_ENDS.get())
 
     @property
-    def limits_of_each(self) -> Limits:
+    def limits_of_each(self) -> lib.limits.Limits:
         """The limits of each of many questions: work ends one, and not the load of the machine. See ``limits``.
 
         Where ``--work`` says how much work, ``--timeout`` is the time by the clock.
         """
-        from mmaproof.smt.solving.limits import MAX_SECONDS
-
         limits = self.limits
         if self.work is not None:
             return limits
-        return replace(limits, wall=min(BY_THE_CLOCK * limits.seconds, MAX_SECONDS))
+        return replace(limits, wall=min(BY_THE_CLOCK * limits.seconds, lib.limits.MAX_SECONDS))
 
     @property
-    def budget(self) -> Budget | None:
+    def budget(self) -> lib.search.Budget | None:
         """The budget of the search, None for no search."""
-        from mmaproof.verification.compare import DEFAULT_BUDGET
-
-        return DEFAULT_BUDGET if self.search else None
+        return lib.compare.DEFAULT_BUDGET if self.search else None
 
     @property
     def means(self) -> dict[str, Any]:
@@ -378,7 +351,11 @@ def with_options(
                 parameters.append(given)
                 continue
             hints = get_type_hints(kind, include_extras=True)
-            shown = {x.name: _default_of(x) for x in fields(kind) if x.name not in left_out}
+            shown = {
+                x.name: Parameter.empty if x.default is MISSING else x.default
+                for x in fields(kind)
+                if x.name not in left_out
+            }
             shown |= {name: x for name, x in defaults.items() if name in shown}
             records[given.name] = kind, dict.fromkeys(shown, "")
             parameters += [
@@ -402,25 +379,18 @@ def with_options(
 
 def _limited(options: SolvingOptions, command: Callable[[], int]) -> int:
     """Run a command. Its status is 3 where the limit for the whole answer passes first."""
-    from mmaproof.smt.solving.limits import parse_seconds, worked
-
-    began, seconds = worked(), parse_seconds(options.timeout)
+    began, seconds = lib.limits.worked(), lib.limits.parse_seconds(options.timeout)
     # what is loaded before the first question takes time, too
     token = _ENDS.set(time.monotonic() + seconds)
     try:
         with kept_in(options.keep_lemmas), within(seconds):
             return command()
     except OutOfTime:
-        used = f"{worked() - began:.1f} CPU seconds were used"
+        used = f"{lib.limits.worked() - began:.1f} CPU seconds were used"
         complain(f"unknown: not answered within {options.timeout}, and there is no part of an answer; {used}")
         return Exit.UNKNOWN
     finally:
         _ENDS.reset(token)
-
-
-def _default_of(field: Field[Any]) -> Any:
-    """Return the default of a parameter for a field of a record: none where the field has none."""
-    return Parameter.empty if field.default is MISSING else field.default
 
 
 def _said(hint: Any, text: str | None) -> Any:
@@ -438,9 +408,8 @@ def kept_in(folder: Path | None) -> Iterator[None]:
     if folder is None:
         yield
         return
-    from mmaproof.smt.proving.lemma import keeping
 
-    with keeping(folder):
+    with lib.lemma.keeping(folder):
         try:
             yield
         finally:
@@ -465,12 +434,8 @@ def with_backend(command: Callable[..., int]) -> Callable[..., int]:
     parameters.insert(place, Parameter("backend", parameters[0].kind, default=None, annotation=BackendName))
 
     def called(backend: str | None, **given: Any) -> int:
-        from mmaproof.designs.errors import TargetUnavailable
-        from mmaproof.smt.backends import Backend, wanted_backend, wanting
-        from mmaproof.smt.native.compiler import missing
-
-        with wanting(backend):
-            problem = missing() if wanted_backend() is Backend.NATIVE else None
+        with lib.backends.wanting(backend):
+            problem = lib.compiler.missing() if lib.backends.wanted_backend() is lib.backends.Backend.NATIVE else None
             if problem is not None:
                 raise TargetUnavailable(problem)
             return command(**given)
@@ -482,51 +447,49 @@ def target_of(
     text: str,
     timeout: str,
     design: str | None,
-    wanted: Wanted | None = None,
+    wanted: lib.reading.Wanted | None = None,
     more: Sequence[str] = (),
-) -> Target:
+) -> lib.target.Target:
     """Return the target that the options spell. Raises as ``find_target``; LimitError for a bad time."""
-    from mmaproof.hardware_replay.tables.reading import Wanted
-    from mmaproof.hardware_replay.targets import find_target
-    from mmaproof.smt.solving.limits import parse_seconds
-
-    return find_target(text, parse_seconds(timeout), design, wanted or Wanted(), more)
+    return lib.targets.find_target(
+        text, lib.limits.parse_seconds(timeout), design, wanted or lib.reading.Wanted(), more
+    )
 
 
 RTL = "rtl:"
 """What the name of a netlist begins with."""
 
 
-def named_design(name: str) -> Design:
+def named_design(name: str) -> lib.design.Design:
     """Return the design that ``name`` spells: ``rtl:UNIT.toml`` is the netlist of a unit, anything else a design.
 
     Raises as ``find_design`` and ``read_rtl``.
     """
-    from mmaproof.designs.catalogue import find_design
-
     path = name.removeprefix(RTL)
     if path == name:
-        return find_design(name)
-    from mmaproof.rtl.meant import read_whole
+        return lib.catalogue.find_design(name)
 
-    return read_whole(path)[0].design
+    return lib.meant.read_whole(path)[0].design
 
 
-def solving_of(solver: str, jobs: int, certificate: str | None, store: Path | None, no_store: bool) -> Solving:
+def solving_of(
+    solver: str, jobs: int, certificate: str | None, store: Path | None, no_store: bool
+) -> lib.solving.Solving:
     """Return how queries are answered, as the options say.
 
     Raises InputError if the options contradict each other, and whatever ``Solving.of`` raises. If the default store
     cannot be used, a note says so and there is no store.
     """
-    from mmaproof.designs.errors import InputError
-    from mmaproof.smt.solving.solving import Certify, Solving
+    import mmaproof.properties  # noqa: F401  (it loads pySMT without Z3, and so it is first)
 
-    if certificate not in (None, *(x.value for x in Certify)):
+    if certificate not in (None, *(x.value for x in lib.solving.Certify)):
         raise InputError(f"--certify={certificate}: --certify (a second solver) and --certify=proof are allowed")
     if store is not None and no_store:
         raise InputError(f"--no-store leaves nothing to look up in {store}: leave one of them out")
     file = store if store is not None or no_store else _usable_default()
-    return Solving.of(Solving(solver, jobs, None if certificate is None else Certify(certificate), file))
+    return lib.solving.Solving.of(
+        lib.solving.Solving(solver, jobs, None if certificate is None else lib.solving.Certify(certificate), file)
+    )
 
 
 def default_store() -> Path | None:
@@ -534,29 +497,22 @@ def default_store() -> Path | None:
 
     Raises InputError if the user has no home.
     """
-    from mmaproof.designs.errors import InputError
-    from mmaproof.designs.files import cache_folder
-
     named = os.environ.get(STORE_VARIABLE)
     if named is not None:
         return Path(named) if named else None
     try:
-        return cache_folder() / "answers.sqlite"
+        return lib.files.cache_folder() / "answers.sqlite"
     except InputError as problem:
         raise InputError(f"{problem}; let {STORE_VARIABLE} name a file") from problem
 
 
 def _usable_default() -> Path | None:
-    from mmaproof.designs.errors import InputError
-    from mmaproof.smt.solving.store import Store
-    from mmaproof.smt.solving.verdict import StoreError
-
     try:
         file = default_store()
         if file is not None:
             file.parent.mkdir(parents=True, exist_ok=True)
-            Store(file).check()
-    except (InputError, StoreError, OSError) as problem:
+            lib.store.Store(file).check()
+    except (InputError, lib.verdict.StoreError, OSError) as problem:
         complain(f"note: answers are neither looked up nor kept: {problem}")
         return None
     return file
@@ -579,38 +535,35 @@ Processes = Annotated[
 
 
 @contextmanager
-def executors(dask: str | None, jobs: int | None, solving: Solving | None = None) -> Iterator[tuple[Pool, int]]:
+def executors(
+    dask: str | None, jobs: int | None, solving: lib.solving.Solving | None = None
+) -> Iterator[tuple[lib.executors.Pool, int]]:
     """Yield what makes executors, and how many questions to hand to one at a time.
 
     Without a cluster they are ``jobs`` processes of this machine, by default as many as it has CPUs. Raises InputError
     for both, ClusterNotReachable: also where a worker lacks what ``solving`` needs.
     """
-    from mmaproof.designs.errors import InputError
-    from mmaproof.verification.executors import local_pool
-
     if dask is None:
         jobs = jobs or os.cpu_count() or 1
         # the next question is there when a process has answered one
-        yield partial(local_pool, jobs), 2 * jobs
+        yield partial(lib.executors.local_pool, jobs), 2 * jobs
     elif jobs is not None:
         raise InputError("--jobs is of processes on this machine: leave it out with --dask")
     else:
-        from mmaproof.verification.cluster import cluster
-
-        with cluster(dask, solving) as (pool, workers):
+        with lib.cluster.cluster(dask, solving) as (pool, workers):
             yield pool, 2 * workers
 
 
 @contextmanager
-def runner(dask: str | None, solving: Solving | None = None, jobs: int = 1) -> Iterator[Runner]:
+def runner(
+    dask: str | None, solving: lib.solving.Solving | None = None, jobs: int = 1
+) -> Iterator[lib.executors.Runner]:
     """Yield what does tasks: in this process, in ``jobs`` of them, or on a cluster.
 
     Raises InputError for both, ClusterNotReachable.
     """
-    from mmaproof.verification.executors import here, in_order
-
     if dask is None and jobs == 1:
-        yield here
+        yield lib.executors.here
     else:
         with executors(dask, None if jobs == 1 else jobs, solving) as (pool, at_once):
-            yield in_order(pool, at_once)
+            yield lib.executors.in_order(pool, at_once)

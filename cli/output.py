@@ -12,13 +12,12 @@ from contextlib import contextmanager, suppress
 from enum import IntEnum
 from typing import TYPE_CHECKING, TextIO, TypeVar
 
+from mmaproof.cli import lib
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
     from rich.table import Table
-
-    from mmaproof.designs.design import Design
-    from mmaproof.smt.evaluate import OpenPoints
 
 
 X = TypeVar("X")
@@ -139,12 +138,10 @@ def discard(stream: TextIO) -> None:
 
 def print_json(answer: object) -> None:
     """Print an answer as exactly one JSON object."""
-    from mmaproof.explain.answers.answer import as_json
-
-    print(as_json(answer))
+    print(lib.answer.as_json(answer))
 
 
-def assumed_names(designs: Iterable[Design]) -> list[str]:
+def assumed_names(designs: Iterable[lib.design.Design]) -> list[str]:
     """Return the names of the designs whose row of the catalogue is assumed, each once."""
     return list(dict.fromkeys(x.name for x in designs if x.is_assumed))
 
@@ -232,7 +229,7 @@ FEW = 4
 """Up to N assumed rows are named; more are counted by architecture."""
 
 
-def say_assumed(designs: Iterable[Design], what: str = "this answer", indent: str = "  ") -> None:
+def say_assumed(designs: Iterable[lib.design.Design], what: str = "this answer", indent: str = "  ") -> None:
     """Print, in one line, that ``what`` rests on assumed rows, where one of ``designs`` is of such a row."""
     assumed = [x for x in designs if x.is_assumed]
     names = assumed_names(assumed)
@@ -248,7 +245,7 @@ def say_assumed(designs: Iterable[Design], what: str = "this answer", indent: st
     say(f"{indent}assumed: {what} rests on {rows}: {', '.join(held)} ({why})")
 
 
-def say_open_points(found: OpenPoints, of: str = "", indent: str = "  ") -> None:
+def say_open_points(found: lib.evaluate.OpenPoints, of: str = "") -> None:
     """Print, in one line, the open points that change a result, ``of`` a design that is named; nothing if none does."""
     if found:
-        say(f"{indent}rests on: {found}{of and f' ({of})'}")
+        say(f"  rests on: {found}{of and f' ({of})'}")

@@ -9,22 +9,10 @@ import dataclasses
 import json as json_text
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import Annotated, Any, cast
 
-from mmaproof.cli.options import (
-    Instruction,
-    InterfaceOfFile,
-    Json,
-    LengthOfFile,
-    ReadAs,
-    Seed,
-    Silence,
-    TargetName,
-    argument,
-    option,
-    target_of,
-    with_backend,
-)
+from mmaproof.cli import lib
+from mmaproof.cli import options as opt
 from mmaproof.cli.output import (
     Exit,
     assumed_names,
@@ -36,52 +24,43 @@ from mmaproof.cli.output import (
     say_wrapped,
     tool_version,
 )
-
-if TYPE_CHECKING:
-    from mmaproof.designs.design import Design
-    from mmaproof.explain.answers.listings import InstructionAnswer, ProbeAnswer, RecordingAnswer, StandardRecorded
-    from mmaproof.generators.standard import Probed, Sampled
-    from mmaproof.hardware_replay.decided import RowDecision
-    from mmaproof.hardware_replay.recordings import Provenance
-    from mmaproof.hardware_replay.tables.reading import Wanted
-    from mmaproof.hardware_replay.target import Rows, Target
-    from mmaproof.hardware_replay.targets import RecordingTarget
+from mmaproof.designs.errors import InputError, TargetUnavailable
 
 
-@with_backend
+@opt.with_backend
 def record(
-    target: TargetName,
+    target: opt.TargetName,
     source: Annotated[
         str | None,
-        argument(
+        opt.argument(
             "[SOURCE]",
             "A recording (.npz), a vector file (.jsonl), or a distribution of random operands "
             "(normal, uniform-bits, edges, with-zeros, subnormal, aligned, cancelling, ties).",
         ),
     ] = None,
     output: Annotated[
-        Path | None, option("-o --output FILE", "The recording (.npz); with --standard, a new folder.")
+        Path | None, opt.option("-o --output FILE", "The recording (.npz); with --standard, a new folder.")
     ] = None,
     standard: Annotated[
-        bool, option("--standard", "Run everything that a unit is checked on, on each of its instructions.")
+        bool, opt.option("--standard", "Run everything that a unit is checked on, on each of its instructions.")
     ] = False,
     questions: Annotated[
         bool,
-        option(
+        opt.option(
             "--questions/--no-questions",
             "With --standard, also run the vectors of disputes and published queries, which takes up to an hour.",
         ),
     ] = True,
-    design: Instruction = None,
-    interface: InterfaceOfFile = None,
-    k: LengthOfFile = None,
-    read_as: ReadAs = None,
+    design: opt.Instruction = None,
+    interface: opt.InterfaceOfFile = None,
+    k: opt.LengthOfFile = None,
+    read_as: opt.ReadAs = None,
     rows: Annotated[
-        int | None, option("--rows N", "Random operand sets (1000; with --standard 1000000 each).", min=1)
+        int | None, opt.option("--rows N", "Random operand sets (1000; with --standard 1000000 each).", min=1)
     ] = None,
-    seed: Seed = 0,
-    timeout: Silence = "30s",
-    json: Json = False,
+    seed: opt.Seed = 0,
+    timeout: opt.Silence = "30s",
+    json: opt.Json = False,
 ) -> int:
     """Run the operands of SOURCE on TARGET, and write operands, results and provenance as a recording.
 
@@ -96,18 +75,11 @@ def record(
 
     Exit status 0: every row was answered; 3: some were not (what was answered is written), or TARGET is not there.
     """
-    from mmaproof.designs.catalogue import find_design
-    from mmaproof.designs.errors import InputError
-    from mmaproof.designs.files import make_way
-    from mmaproof.generators.vectors import read_rows
-    from mmaproof.hardware_replay.tables.reading import Wanted
-    from mmaproof.hardware_replay.targets import RecordingTarget
-
     if output is None:
         raise InputError("nowhere to record to: name a file, or with --standard a folder, with -o")
-    named = None if design is None else find_design(design)
-    runner = _target(target, timeout, named, Wanted.of(interface, k, tuple(read_as or ()), named))
-    if isinstance(runner.target, RecordingTarget) and source is None and not standard:
+    named = None if design is None else lib.catalogue.find_design(design)
+    runner = _target(target, timeout, named, lib.reading.Wanted.of(interface, k, tuple(read_as or ()), named))
+    if isinstance(runner.target, lib.targets.RecordingTarget) and source is None and not standard:
         return _import(runner.target, named, output, json)
     if standard is (source is not None):
         raise InputError("either a SOURCE of operands or --standard: one of them is needed, and not both")
@@ -117,11 +89,11 @@ def record(
         return record_standard(runner.target, runner.designs, output, rows, seed, questions=questions, json=json)
     if output.suffix != ".npz":
         raise InputError(f"{output}: a recording ends in .npz")
-    groups = read_rows(source, runner.designs, k=k, rows=rows, seed=seed)
+    groups = lib.vectors.read_rows(source, runner.designs, k=k, rows=rows, seed=seed)
     if len(groups) != 1:
         held = ", ".join(f"{len(x.batch)} for {x.design}" for x in groups)
         raise InputError(f"{source}: {held}: one recording is of one instruction, choose it with --design NAME")
-    make_way(output, read=[Path(source)])
+    lib.files.make_way(output, read=[Path(source)])
     return _record_source(runner, groups[0], output, json)
 
 
@@ -129,47 +101,40 @@ def record(
 class _Runner:
     """A target, and the designs whose operands it is given."""
 
-    target: Target
-    designs: tuple[Design, ...]
+    target: lib.target.Target
+    designs: tuple[lib.design.Design, ...]
 
 
-def _import(target: RecordingTarget, design: Design | None, output: Path, json: bool) -> int:
+def _import(target: lib.targets.RecordingTarget, design: lib.design.Design | None, output: Path, json: bool) -> int:
     """Write the rows of a file as a recording, and print what it is."""
-    from mmaproof.designs.errors import InputError
-    from mmaproof.designs.files import make_way
-    from mmaproof.hardware_replay.recordings import Provenance, is_recording, write_recording
-
-    if is_recording(Path(target.source)):
+    if lib.recordings.is_recording(Path(target.source)):
         raise InputError(f"{target.source} is a recording already: name a SOURCE of operands to run on it")
     if output.suffix != ".npz":
         raise InputError(f"{output}: a recording ends in .npz")
-    make_way(output, read=[Path(x) for x in target.source.split(",")])
+    lib.files.make_way(output, read=[Path(x) for x in target.source.split(",")])
     answers = target.answers
     if design is not None:
         answers.check_formats(design)
         answers = dataclasses.replace(answers, design=design.name)
-    about = Provenance.of(answers, target="", device="", instruction="", operands={"source": answers.whence})
-    write_recording(output, answers, about)
+    about = lib.recordings.Provenance.of(
+        answers, target="", device="", instruction="", operands={"source": answers.whence}
+    )
+    lib.recordings.write_recording(output, answers, about)
     print_recording(output, about, json)
     return Exit.HOLDS
 
 
-def _target(text: str, timeout: str, design: Design | None, wanted: Wanted) -> _Runner:
+def _target(text: str, timeout: str, design: lib.design.Design | None, wanted: lib.reading.Wanted) -> _Runner:
     """Return the target; its one instruction, or the operands of a process, are as ``design`` says."""
-    from mmaproof.hardware_replay.targets import InstructionTarget
-
-    target = target_of(text, timeout, None, wanted)
+    target = opt.target_of(text, timeout, None, wanted)
     if design is None:
         return _Runner(target, target.designs)
-    if isinstance(target, InstructionTarget):
+    if isinstance(target, lib.targets.InstructionTarget):
         target = target.only(design)
     return _Runner(target, (design,))
 
 
-def _record_source(runner: _Runner, rows: Rows, output: Path, json: bool) -> int:
-    from mmaproof.explain.answers.listings import Recorded, UnitOfTarget
-    from mmaproof.hardware_replay.recordings import answered, provenance, write_recording
-
+def _record_source(runner: _Runner, rows: lib.target.Rows, output: Path, json: bool) -> int:
     target = runner.target
     found = target.design_of(rows) or (runner.designs[0] if runner.designs else None)
     ran = target.run(rows)
@@ -177,16 +142,16 @@ def _record_source(runner: _Runner, rows: Rows, output: Path, json: bool) -> int
         complain(f"error: {ran.problem}")
     held = int(ran.answered.sum())
     if held:
-        answers = answered(rows, ran.d, ran.answered, None if found is None else found.name)
+        answers = lib.recordings.answered(rows, ran.d, ran.answered, None if found is None else found.name)
         made = {"source": rows.whence} if rows.seed is None else {"source": rows.whence, "seed": rows.seed}
-        write_recording(output, answers, provenance(target, answers, made))
+        lib.recordings.write_recording(output, answers, lib.recordings.provenance(target, answers, made))
     else:
         complain(f"note: {output} is not written: no row was answered")
     if json:
         print_json(
-            Recorded(
+            lib.listings.Recorded(
                 target=target.name,
-                unit=UnitOfTarget.taken(target.unit),
+                unit=lib.listings.UnitOfTarget.taken(target.unit),
                 design=None if found is None else found.name,
                 file=str(output) if held else None,
                 rows=held,
@@ -209,16 +174,20 @@ QUESTION_MEMORY = 4 << 30
 
 
 def record_standard(
-    target: Target, designs: Sequence[Design], folder: Path, rows: int | None, seed: int, *, questions: bool, json: bool
+    target: lib.target.Target,
+    designs: Sequence[lib.design.Design],
+    folder: Path,
+    rows: int | None,
+    seed: int,
+    *,
+    questions: bool,
+    json: bool,
 ) -> int:
     """Run ``rows`` random operand sets and the questions on each design, write all to ``folder``, print a summary.
 
     Results so far are written before the questions begin, and when the target fails. Returns the exit status: 0, or 3
     if something was not answered.
     """
-    from mmaproof.designs.errors import InputError, TargetUnavailable
-    from mmaproof.hardware_replay.recordings import now
-
     if not designs:
         raise InputError(f"which instruction is {target.name}? name a design with --design")
     try:
@@ -228,7 +197,7 @@ def record_standard(
     except OSError as error:
         what = "it is not a folder" if folder.exists() and not folder.is_dir() else error.strerror
         raise InputError(f"{folder}: cannot be written: {what}") from error
-    made = _Made(target, folder, seed, now())
+    made = _Made(target, folder, seed, lib.recordings.now())
     try:
         for design in counted(designs, "instructions"):
             made.sample(design, rows)
@@ -256,59 +225,53 @@ def record_standard(
 class _Made:
     """What has been recorded of ``target`` in ``folder`` so far, and what went wrong."""
 
-    target: Target
+    target: lib.target.Target
     folder: Path
     seed: int
     date: str
-    sampled: list[Sampled] = dataclasses.field(default_factory=list)
-    probed: list[Probed] = dataclasses.field(default_factory=list)
+    sampled: list[lib.standard.Sampled] = dataclasses.field(default_factory=list)
+    probed: list[lib.standard.Probed] = dataclasses.field(default_factory=list)
     problems: list[str] = dataclasses.field(default_factory=list)
 
-    def sample(self, design: Design, rows: int | None) -> None:
+    def sample(self, design: lib.design.Design, rows: int | None) -> None:
         """Run random operands on one design; TargetUnavailable where the target fails."""
-        from mmaproof.generators.standard import ROWS, sample
-        from mmaproof.hardware_replay.recordings import provenance, write_recording
-
-        done = sample(self.target, design, ROWS if rows is None else rows, self.seed)
+        done = lib.standard.sample(self.target, design, lib.standard.ROWS if rows is None else rows, self.seed)
         self.sampled.append(done)
         self.problems += [f"{design.name}, {t.distribution}: {p}" for t in done.tallies for p in t.problems]
         if len(done.kept.batch):
-            about = provenance(self.target, done.kept, {"source": "standard", "seed": self.seed})
-            write_recording(self.folder / _file_of(design), done.kept, about)
+            about = lib.recordings.provenance(self.target, done.kept, {"source": "standard", "seed": self.seed})
+            lib.recordings.write_recording(self.folder / _file_of(design), done.kept, about)
         complain(f"{design.name}: {_of(done, 'rows')} rows run, {_of(done, 'differ')} differ from the model")
 
-    def ask(self, designs: Sequence[Design]) -> None:
+    def ask(self, designs: Sequence[lib.design.Design]) -> None:
         """Run the vectors of disputes and published queries; TargetUnavailable where the target fails."""
-        from mmaproof.generators.standard import ask_target, probes
-        from mmaproof.smt.solving.limits import Limits
-        from mmaproof.smt.solving.solving import Solving
-        from mmaproof.verification.check import SEARCH
-        from mmaproof.verification.search import Means
-
-        means = Means(Solving.of("bitwuzla"), Limits(QUESTION_SECONDS, QUESTION_MEMORY), SEARCH, self.seed)
+        means = lib.search.Means(
+            lib.solving.Solving.of("bitwuzla"),
+            lib.limits.Limits(QUESTION_SECONDS, QUESTION_MEMORY),
+            lib.check.SEARCH,
+            self.seed,
+        )
         before = None
-        for probe in counted(probes(designs, means), "questions"):
+        for probe in counted(lib.standard.probes(designs, means), "questions"):
             if probe.design is not before:
                 before = probe.design
                 complain(f"{before.name}: vectors of what is disputed and published")
-            answer = ask_target(self.target, probe)
+            answer = lib.standard.ask_target(self.target, probe)
             if isinstance(answer, str):
                 self.problems.append(f"{probe.why} of {probe.design.name}: {answer}")
             else:
                 self.probed.append(answer)
 
-    def answer(self) -> StandardRecorded:
+    def answer(self) -> lib.listings.StandardRecorded:
         """Return everything as an answer."""
         from importlib.metadata import version
 
-        from mmaproof.explain.answers.listings import StandardRecorded, UnitOfTarget
-
-        return StandardRecorded.taken(
+        return lib.listings.StandardRecorded.taken(
             self,
             version=tool_version(),
             numpy=version("numpy"),
             target=self.target.name,
-            unit=UnitOfTarget.taken(self.target.unit),
+            unit=lib.listings.UnitOfTarget.taken(self.target.unit),
             instructions=[_instruction_of(x) for x in self.sampled],
             questions=[_probe_of(x) for x in self.probed],
             assumed=assumed_names(x.design for x in self.sampled),
@@ -316,13 +279,9 @@ class _Made:
 
     def write(self) -> None:
         """Write the summary, and the vectors of questions if there are any."""
-        from mmaproof.designs.files import write_atomically
-        from mmaproof.explain.answers.answer import as_json
-        from mmaproof.generators.vectors import write_vectors
-
         if self.probed:
-            write_vectors(self.folder / "questions.jsonl", [x.vector(tool_version()) for x in self.probed])
-        write_atomically(self.folder / "summary.json", as_json(self.answer()) + "\n")
+            lib.vectors.write_vectors(self.folder / "questions.jsonl", [x.vector(tool_version()) for x in self.probed])
+        lib.files.write_atomically(self.folder / "summary.json", lib.answer.as_json(self.answer()) + "\n")
 
     def print(self) -> None:
         """Print a table of the instructions, and who predicted what was returned for disputes."""
@@ -347,28 +306,28 @@ class _Made:
                 say(f"  {answer.probe.design.name}, {answer.probe.why}: {d} as {who}")
 
 
-def _file_of(design: Design) -> str:
+def _file_of(design: lib.design.Design) -> str:
     return design.name.replace("/", "-") + ".npz"
 
 
-def _of(sampled: Sampled, count: str) -> int:
+def _of(sampled: lib.standard.Sampled, count: str) -> int:
     """Return the sum of a count over the distributions."""
     return sum(getattr(tally, count) for tally in sampled.tallies)
 
 
-def _instruction_of(sampled: Sampled) -> InstructionAnswer:
-    from mmaproof.explain.answers.listings import InstructionAnswer, TallyAnswer
+def _instruction_of(sampled: lib.standard.Sampled) -> lib.listings.InstructionAnswer:
+    tallies = [lib.listings.TallyAnswer.taken(x) for x in sampled.tallies]
+    return lib.listings.InstructionAnswer(
+        design=sampled.design.name, file=_file_of(sampled.design), distributions=tallies
+    )
 
-    tallies = [TallyAnswer.taken(x) for x in sampled.tallies]
-    return InstructionAnswer(design=sampled.design.name, file=_file_of(sampled.design), distributions=tallies)
 
-
-def _probe_of(x: Probed) -> ProbeAnswer:
-    from mmaproof.explain.answers.listings import ProbeAnswer
-
+def _probe_of(x: lib.standard.Probed) -> lib.listings.ProbeAnswer:
     fmt = x.probe.design.d_format
     predictions = {who: fmt.hex(d) for who, d in x.probe.predictions.items()}
-    return ProbeAnswer.taken(x, x.probe, design=x.probe.design.name, d=fmt.hex(x.d), predictions=predictions)
+    return lib.listings.ProbeAnswer.taken(
+        x, x.probe, design=x.probe.design.name, d=fmt.hex(x.d), predictions=predictions
+    )
 
 
 def show_recordings(files: Sequence[Path], json: bool) -> None:
@@ -376,22 +335,18 @@ def show_recordings(files: Sequence[Path], json: bool) -> None:
 
     Each is read in full and checked. What an index.json beside a file says is taken where the file itself says nothing.
     """
-    from mmaproof.hardware_replay.recordings import read_provenance, read_recording
-
     found = []
     for file in files:
-        read_recording(file)
-        found.append((file, read_provenance(file)))
+        lib.recordings.read_recording(file)
+        found.append((file, lib.recordings.read_provenance(file)))
     if json:
-        from mmaproof.explain.answers.listings import Recordings
-
-        print_json(Recordings(recordings=[_recording_of(file, about) for file, about in found]))
+        print_json(lib.listings.Recordings(recordings=[_recording_of(file, about) for file, about in found]))
     else:
         for file, about in found:
             _print(file, about)
 
 
-def print_recording(file: Path, about: Provenance, json: bool) -> None:
+def print_recording(file: Path, about: lib.recordings.Provenance, json: bool) -> None:
     """Print what a recording that was just written holds."""
     if json:
         print_json(_recording_of(file, about))
@@ -406,37 +361,32 @@ def show_decided(named: Sequence[Path], architecture: str | None, output: Path |
     with the other parameters as they are, contradicts some recorded row. Of other parameters the values that are left
     are listed. All of it is written to ``output``, as the catalogue's file of evidence.
     """
-    from mmaproof.designs.files import require_writable, write_atomically
-    from mmaproof.explain.answers.listings import Decision, Decisions
-    from mmaproof.hardware_replay.decided import decide, recorded_text, recordings_in, recordings_of_the_project
-    from mmaproof.hardware_replay.npz import open_npz
-
     if output is not None:
-        require_writable(output)
-    files = [y for x in named for y in (recordings_in(x) if x.is_dir() else [x])]
+        lib.files.require_writable(output)
+    files = [y for x in named for y in (lib.decided.recordings_in(x) if x.is_dir() else [x])]
     for file in files:  # a wrong name is said before work starts
-        with open_npz(file):
+        with lib.npz.open_npz(file):
             pass
-    found = decide([*recordings_of_the_project(), *files])
+    found = lib.decided.decide([*lib.decided.recordings_of_the_project(), *files])
     if output is not None:
-        write_atomically(output, recorded_text(found))
+        lib.files.write_atomically(output, lib.decided.recorded_text(found))
     if files:
-        concerned = decide(files)
+        concerned = lib.decided.decide(files)
         found = {row: decision for row, decision in found.items() if row in concerned}
     found = {row: x for row, x in found.items() if architecture in (None, row.partition("/")[0])}
     if json:
-        print_json(Decisions(rows=[Decision.taken(x, left=_left(x)) for x in found.values()]))
+        print_json(lib.listings.Decisions(rows=[lib.listings.Decision.taken(x, left=_left(x)) for x in found.values()]))
     else:
         for decision in found.values():
             print_decision(decision)
     return Exit.REFUTED if any(x.wrong for x in found.values()) else Exit.HOLDS
 
 
-def _left(decision: RowDecision) -> dict[str, list[str]]:
+def _left(decision: lib.decided.RowDecision) -> dict[str, list[str]]:
     return {name: list(left) for name in decision.refuting if (left := decision.left(name))}
 
 
-def print_decision(decision: RowDecision) -> None:
+def print_decision(decision: lib.decided.RowDecision) -> None:
     """Print what recordings say of a row of the catalogue for a person."""
     say(f"{decision.row}: {decision.rows} rows of {', '.join(decision.recordings)}")
     if decision.wrong:
@@ -448,11 +398,11 @@ def print_decision(decision: RowDecision) -> None:
         say_wrapped(", ".join(left), f"  {name} may also be: ")
 
 
-def _recording_of(file: Path, about: Provenance) -> RecordingAnswer:
-    return cast("RecordingAnswer", {"file": str(file), **about.record()})
+def _recording_of(file: Path, about: lib.recordings.Provenance) -> lib.listings.RecordingAnswer:
+    return cast("lib.listings.RecordingAnswer", {"file": str(file), **about.record()})
 
 
-def _print(file: Path, about: Provenance) -> None:
+def _print(file: Path, about: lib.recordings.Provenance) -> None:
     """Print what a recording says of itself for a person. Nothing is printed for what is not known."""
     a, b, c, d = (fmt.name for fmt in about.formats)
     scales = f", scales {about.scale_format}" if about.scale_format else ""

@@ -3,60 +3,51 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+from mmaproof.cli import lib
+from mmaproof.cli import options as opt
 from mmaproof.cli.operands import OperandOptions, operands_record
-from mmaproof.cli.options import Decimal, DesignName, Length, named_design, option, with_backend, with_options
 from mmaproof.cli.output import Exit, assumed_names, results, say, say_assumed, say_open_points
 from mmaproof.cli.showing import SHOWING, ShowingOptions
-
-if TYPE_CHECKING:
-    from mmaproof.explain import Picture
+from mmaproof.designs.errors import InputError
 
 
-@with_options(without="picture output junit bundle", helps={"explain": "Draw what happens, bit by bit."})
+@opt.with_options(without="picture output junit bundle", helps={"explain": "Draw what happens, bit by bit."})
 def run(
-    design: DesignName,
+    design: opt.DesignName,
     given: OperandOptions,
-    k: Length = None,
-    decimal: Decimal = False,
+    k: opt.Length = None,
+    decimal: opt.Decimal = False,
     metadata: Annotated[
-        str | None, option("--metadata HEX", "Of a 2:4 sparse a: which two of each four elements of b are multiplied.")
+        str | None,
+        opt.option("--metadata HEX", "Of a 2:4 sparse a: which two of each four elements of b are multiplied."),
     ] = None,
     showing: ShowingOptions = SHOWING,
 ) -> int:
     """Compute d = c + sum a[k]*b[k] as a design does."""
-    from mmaproof.designs.element import decimal_of
-    from mmaproof.explain import explain
-    from mmaproof.explain.answers.answer import RestsOn
-    from mmaproof.explain.answers.verdicts import RunAnswer
-    from mmaproof.explain.text import Drawing
-    from mmaproof.explain.values import pattern_value
-    from mmaproof.smt.evaluate import open_points
-    from mmaproof.smt.trace import evaluate
-
-    found = named_design(design)
+    found = opt.named_design(design)
     operands = given.of(found, k, metadata)
     showing.ready()
-    result, rests_on = evaluate(found, operands), open_points(found, operands)
-    answer = RunAnswer(
+    result, rests_on = lib.trace.evaluate(found, operands), lib.evaluate.open_points(found, operands)
+    answer = lib.verdicts.RunAnswer(
         design=found.name,
         k=len(operands),
         **operands_record(found.formats, operands, found.scale_format),
         d=found.d_format.hex(result),
-        number=decimal_of(result, found.d_format),
-        open_points=RestsOn.of(rests_on),
+        number=lib.element.decimal_of(result, found.d_format),
+        open_points=lib.answer.RestsOn.of(rests_on),
         assumed=assumed_names([found]),
     )
 
-    def pictures() -> list[tuple[str, Picture]]:
-        return [("", explain([found], operands))]
+    def pictures() -> list[tuple[str, lib.explain.Picture]]:
+        return [("", lib.explain.explain([found], operands))]
 
     def text() -> None:
         if showing.explain:
-            results().print(Drawing(explain([found], operands)))
+            results().print(lib.text.Drawing(lib.explain.explain([found], operands)))
         else:
-            value = answer.number if decimal else pattern_value(found.d_format, result)
+            value = answer.number if decimal else lib.values.pattern_value(found.d_format, result)
             say(f"{answer.d} = {value}")
         say_assumed([found])
         say_open_points(rests_on)
@@ -65,8 +56,8 @@ def run(
     return Exit.HOLDS
 
 
-@with_backend
-def serve(design: DesignName, decimal: Decimal = False) -> int:
+@opt.with_backend
+def serve(design: opt.DesignName, decimal: opt.Decimal = False) -> int:
     """Answer operands on stdin with d on stdout, one JSON object a line.
 
     The first line is {"design": NAME or null, "a_format": ..., "b_format": ..., "c_format": ..., "d_format": ...,
@@ -75,13 +66,10 @@ def serve(design: DesignName, decimal: Decimal = False) -> int:
     --decimal {"d": NUMBER}.
     Exit status 0 at the end of the input; 2 after a line that is malformed or does not fit the design.
     """
-    from mmaproof.designs.errors import InputError
-    from mmaproof.hardware_replay.process import serve as answer
-
     if sys.stdin is None:
         raise InputError("serve reads stdin, which is closed")
     try:
-        answer(named_design(design), sys.stdin.fileno(), sys.stdout.fileno(), decimal=decimal)
+        lib.process.serve(opt.named_design(design), sys.stdin.fileno(), sys.stdout.fileno(), decimal=decimal)
     except BrokenPipeError:  # the client went away; typer would make it status 1
         return Exit.BROKEN_PIPE
     return Exit.HOLDS

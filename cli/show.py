@@ -5,22 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from rich.table import Table
 
-from mmaproof.cli.options import RTL, Json, Length, argument, complete_everything, option
+from mmaproof.cli import lib
+from mmaproof.cli import options as opt
 from mmaproof.cli.output import assumed_names, print_json, progress, say, say_assumed, say_table, say_wrapped
 from mmaproof.cli.verdicts import say_conditions
-
-if TYPE_CHECKING:
-    from mmaproof.designs.design import Design, Evidence
-    from mmaproof.explain.answers.listings import AlgorithmAnswer, DesignAnswer, PropertyAnswer, UnitAnswer
-    from mmaproof.gemm.programs import Plan
-    from mmaproof.gemm.programs.algorithm import Algorithm
-    from mmaproof.properties.property import Property
-    from mmaproof.rtl import RtlUnit
-
+from mmaproof.designs.errors import DesignError, InputError, did_you_mean
 
 ALWAYS_SHOWN = ("widening",)
 """Parameters that are shown of every design, of those too whose steps do not have them."""
@@ -29,19 +22,21 @@ ALWAYS_SHOWN = ("widening",)
 def show(
     names: Annotated[
         list[str],
-        argument(
+        opt.argument(
             "NAME...",
             "A DESIGN, rtl:UNIT.toml, a PROPERTY, an ALGORITHM, a PLAN (UNIT | key=value | ..., a "
             "preset, a TOML file), or recordings: FILE.npz.",
-            autocompletion=complete_everything,
+            autocompletion=opt.complete_everything,
         ),
     ],
-    k: Length = None,
+    k: opt.Length = None,
     disclosure: Annotated[
         bool,
-        option("--disclosure", "Print the complete description of a design as JSON; disclosure:FILE reads it back."),
+        opt.option(
+            "--disclosure", "Print the complete description of a design as JSON; disclosure:FILE reads it back."
+        ),
     ] = False,
-    json: Json = False,
+    json: opt.Json = False,
 ) -> None:
     """Show everything about what is named.
 
@@ -51,96 +46,79 @@ def show(
     RTL: what was elaborated. Recordings: formats, rows, and what made them; several can be named.
     """
     from mmaproof.cli.record import show_recordings
-    from mmaproof.designs.errors import InputError
 
     if all(x.endswith(".npz") for x in names):
         show_recordings([Path(x) for x in names], json)
         return
     if len(names) > 1:
         raise InputError("several names: only recordings (FILE.npz) can be shown together")
-    name, found = names[0], None if names[0].startswith(RTL) else named(names[0], as_plan=k is not None)
+    name, found = names[0], None if names[0].startswith(opt.RTL) else named(names[0], as_plan=k is not None)
     if disclosure:
         show_disclosure(found, name)
     elif found is None:
-        show_unit(name.removeprefix(RTL), json)
+        show_unit(name.removeprefix(opt.RTL), json)
     else:
         shown(found, k, json)
 
 
-def named(name: str, as_plan: bool) -> Design | Property | Algorithm | Plan:
+def named(
+    name: str, as_plan: bool
+) -> lib.design.Design | lib.property.Property | lib.algorithm.Algorithm | lib.programs.Plan:
     """Return what a name is of. Raises InputError for none, and whatever the spelling of each kind raises."""
     from mmaproof.cli.gemm.options import find_plan
-    from mmaproof.designs.catalogue import find_design, load_catalogue
-    from mmaproof.designs.design import is_unit_name
-    from mmaproof.designs.errors import DesignError, InputError, did_you_mean
-    from mmaproof.designs.names import turned
-    from mmaproof.gemm.programs.algorithms import ALGORITHMS, find_algorithm
-    from mmaproof.gemm.programs.spelling import load_presets
-    from mmaproof.properties.library import PROPERTIES, find_property
 
-    is_unit = is_unit_name(name)
-    if "|" in name or name.endswith(".toml") or name in load_presets() or (as_plan and is_unit):
+    is_unit = lib.design.is_unit_name(name)
+    if "|" in name or name.endswith(".toml") or name in lib.spelling.load_presets() or (as_plan and is_unit):
         return find_plan(name, None)
     if is_unit:
-        return find_design(name)
-    if name.partition("@")[0].strip() in ALGORITHMS:
-        return find_algorithm(name)
-    if name.lower() in PROPERTIES:
-        return find_property(name)
-    if name in (catalogue := load_catalogue()).architectures:
+        return lib.catalogue.find_design(name)
+    if name.partition("@")[0].strip() in lib.algorithms.ALGORITHMS:
+        return lib.algorithms.find_algorithm(name)
+    if name.lower() in lib.library.PROPERTIES:
+        return lib.library.find_property(name)
+    if name in (catalogue := lib.catalogue.load_catalogue()).architectures:
         raise InputError(f"{name} is an architecture: mmaproof list {name} lists its designs")
     try:  # a product, a format of one, or a mnemonic
-        return find_design(name)
+        return lib.catalogue.find_design(name)
     except DesignError as problem:
-        if "is ambiguous" in str(problem) or any(catalogue.place(x) for x in turned(name)):
+        if "is ambiguous" in str(problem) or any(catalogue.place(x) for x in lib.names.turned(name)):
             raise
-    known = [*PROPERTIES, *ALGORITHMS, *load_presets()]
+    known = [*lib.library.PROPERTIES, *lib.algorithms.ALGORITHMS, *lib.spelling.load_presets()]
     raise InputError(
         f"{name[:80]!r} is not a name: write ARCHITECTURE/INSTRUCTION, or what `mmaproof list` lists as properties, "
         f"algorithms or plans{did_you_mean(name, known)}"
     )
 
 
-def shown(found: Design | Property | Algorithm | Plan, k: int | None, json: bool) -> None:
+def shown(
+    found: lib.design.Design | lib.property.Property | lib.algorithm.Algorithm | lib.programs.Plan,
+    k: int | None,
+    json: bool,
+) -> None:
     """Print a design, property, algorithm or plan. Raises InputError for a length of anything but a plan."""
-    from mmaproof.designs.design import Design
-    from mmaproof.designs.errors import InputError
-    from mmaproof.explain.answers.listings import Algorithms, Properties
-    from mmaproof.gemm.programs import Plan
-    from mmaproof.gemm.programs.algorithm import Algorithm
-
-    if isinstance(found, Plan):
+    if isinstance(found, lib.programs.Plan):
         show_plan(found, k, json)
     elif k is not None:
         raise InputError(f"--k is the length of a plan's operations: {found.name} has none")
-    elif isinstance(found, Design):
+    elif isinstance(found, lib.design.Design):
         print_json(design_of(found)) if json else print_design(found)
-    elif isinstance(found, Algorithm):
-        print_json(Algorithms(algorithms=[algorithm_of(found)])) if json else print_algorithm(found)
+    elif isinstance(found, lib.algorithm.Algorithm):
+        print_json(lib.listings.Algorithms(algorithms=[algorithm_of(found)])) if json else print_algorithm(found)
     else:
-        print_json(Properties(properties=[property_of(found)])) if json else print_property(found)
+        print_json(lib.listings.Properties(properties=[property_of(found)])) if json else print_property(found)
 
 
 def show_disclosure(found: object, name: str) -> None:
     """Print the complete description of a design. Raises InputError for anything else."""
-    from mmaproof.designs.design import Design
-    from mmaproof.designs.disclosure import disclose
-    from mmaproof.designs.errors import InputError
-
-    if not isinstance(found, Design):
+    if not isinstance(found, lib.design.Design):
         raise InputError(f"{name} is not a design: --disclosure describes designs only")
-    print_json(disclose(found))
+    print_json(lib.disclosure.disclose(found))
 
 
-def print_design(found: Design) -> None:
+def print_design(found: lib.design.Design) -> None:
     """Print everything about a design for a person."""
-    from mmaproof.designs.catalogue import load_catalogue
-    from mmaproof.designs.open_points import levels_of
-    from mmaproof.designs.parameters import DEFINITIONS, complete_settings, format_settings
-    from mmaproof.smt.semantics.datapath import sum_widths
-
     say(found.name)
-    title = load_catalogue().architectures.get(found.architecture)
+    title = lib.catalogue.load_catalogue().architectures.get(found.architecture)
     if title is not None:
         say(f"  {title.title}{' (' + ', '.join(title.targets) + ')' if title.targets else ''}, family {found.family}")
     say(f"  source: {found.source}")
@@ -154,7 +132,7 @@ def print_design(found: Design) -> None:
     if found.scale_format is not None:
         say(f"  scales: {found.scale_format.name}, one for each {found.block} elements of a and of b")
     if "carry_bits" in found.settings:
-        widths = sum_widths(found)
+        widths = lib.datapath.sum_widths(found)
         wraps = f", wraps: {widths.sufficient_carry_bits} would suffice" if widths.may_wrap else ""
         say(
             f"  sum register: {widths.register} bits = sign + {widths.carry_bits} carry + {widths.integer_bits} integer"
@@ -163,79 +141,66 @@ def print_design(found: Design) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for heading in ("parameter", "value", "evidence", "meaning", "allowed"):
         table.add_column(heading, overflow="fold")
-    names = [name for name in DEFINITIONS if name in found.settings or name in ALWAYS_SHOWN]
-    levels = levels_of(found)
-    for name, value in format_settings(complete_settings(found.chain, found.step), names).items():
+    known, levels = lib.parameters.DEFINITIONS, lib.open_points.levels_of(found)
+    names = [name for name in known if name in found.settings or name in ALWAYS_SHOWN]
+    settings = lib.parameters.complete_settings(found.chain, found.step)
+    for name, value in lib.parameters.format_settings(settings, names).items():
         changed = "*" if name in found.changed else ""
         level = levels[name].level.value if name in levels else "-"
-        table.add_row(name + changed, value, level, DEFINITIONS[name].meaning, DEFINITIONS[name].allowed())
+        table.add_row(name + changed, value, level, known[name].meaning, known[name].allowed())
     say_table(table)
     if found.changed:
         say("* changed from the catalogue's row")
     print_evidence(levels)
 
 
-def design_of(design: Design) -> DesignAnswer:
+def design_of(design: lib.design.Design) -> lib.listings.DesignAnswer:
     """Return a design as an answer, with the evidence for each parameter and whether its row is assumed."""
-    from mmaproof.designs.open_points import levels_of
-    from mmaproof.explain.answers.listings import DesignAnswer, Stated
-
-    evidence = {name: Stated.taken(x) for name, x in levels_of(design).items()}
-    return DesignAnswer(**design.record(), assumed=design.is_assumed, evidence=evidence)
+    evidence = {name: lib.listings.Stated.taken(x) for name, x in lib.open_points.levels_of(design).items()}
+    return lib.listings.DesignAnswer(**design.record(), assumed=design.is_assumed, evidence=evidence)
 
 
-def print_evidence(levels: dict[str, Evidence]) -> None:
+def print_evidence(levels: dict[str, lib.design.Evidence]) -> None:
     """Print what the levels of a table of parameters are: parameters of the same evidence together."""
-    from mmaproof.designs.design import Level
-
-    order = list(Level)
-    held: dict[Evidence, list[str]] = {}
+    order = list(lib.design.Level)
+    held: dict[lib.design.Evidence, list[str]] = {}
     for name, evidence in levels.items():
         held.setdefault(evidence, []).append(name)
     for evidence, names in sorted(held.items(), key=lambda x: order.index(x[0].level)):
         say_wrapped(f"{', '.join(names)}: {evidence.source}", f"{evidence.level.value}: ")
 
 
-def property_of(asked: Property) -> PropertyAnswer:
+def property_of(asked: lib.property.Property) -> lib.listings.PropertyAnswer:
     """Return a property as a part of an answer."""
-    from mmaproof.designs.catalogue import find_design
-    from mmaproof.explain.answers.listings import PropertyAnswer
-
-    specimen = find_design(asked.specimen)
+    specimen = lib.catalogue.find_design(asked.specimen)
     names = {"specimen": specimen.name, "mutant": asked.mutant(specimen).name}
-    return PropertyAnswer.taken(asked, **names)
+    return lib.listings.PropertyAnswer.taken(asked, **names)
 
 
-def print_property(asked: Property) -> None:
+def print_property(asked: lib.property.Property) -> None:
     """Print everything about a property for a person."""
-    from mmaproof.explain.answers.answer import plain
-
-    record = plain(property_of(asked))
+    record = lib.answer.plain(property_of(asked))
     say(record.pop("name"))
     for label, text in [*record.items(), *(("asked of", text) for text in _asked_of(asked))]:
         say_wrapped(text, f"  {label:<9}  ")
 
 
-def _asked_of(asked: Property) -> list[str]:
+def _asked_of(asked: lib.property.Property) -> list[str]:
     """Return how many designs of the catalogue the property is asked of, and why it is not asked of the others."""
-    from mmaproof.designs.catalogue import load_catalogue
-
-    reasons = Counter(asked.why_not(d) for d in load_catalogue().designs.values())
-    askable, total = reasons.pop(None, 0), len(load_catalogue().designs)
+    reasons = Counter(asked.why_not(d) for d in lib.catalogue.load_catalogue().designs.values())
+    askable, total = reasons.pop(None, 0), len(lib.catalogue.load_catalogue().designs)
     return [
         f"{askable} of the {total} designs of the catalogue",
         *(f"not {count}: {reason}" for reason, count in reasons.most_common()),
     ]
 
 
-def algorithm_of(found: Algorithm) -> AlgorithmAnswer:
+def algorithm_of(found: lib.algorithm.Algorithm) -> lib.listings.AlgorithmAnswer:
     """Return an algorithm as a part of an answer."""
-    from mmaproof.explain.answers.listings import AlgorithmAnswer
-
-    return AlgorithmAnswer.taken(found, parameters=found.parameters())
+    return lib.listings.AlgorithmAnswer.taken(found, parameters=found.parameters())
 
 
-def print_algorithm(algorithm: Algorithm) -> None:
+def print_algorithm(algorithm: lib.algorithm.Algorithm) -> None:
     """Print an algorithm and its parameters for a person."""
     say(f"{algorithm.name}: {algorithm.what}")
     say(f"  {algorithm.source}")
@@ -244,20 +209,17 @@ def print_algorithm(algorithm: Algorithm) -> None:
         say_wrapped(f"{choice.meaning} ({choice.allowed()})", f"  {name} = {values[name]}  ")
 
 
-def show_plan(plan: Plan, k: int | None, json: bool) -> None:
+def show_plan(plan: lib.programs.Plan, k: int | None, json: bool) -> None:
     """Print a plan and its operations, of its shortest length where ``k`` is None."""
-    from mmaproof.explain.answers.listings import PlanAnswer
-    from mmaproof.gemm.programs.normal_form import shortest_k
-    from mmaproof.gemm.programs.parts import ASCENDING
-    from mmaproof.gemm.programs.schedule import described
-
-    length = shortest_k((plan,)) if k is None else k
-    schedule = plan.with_open_orders(ASCENDING).schedule(length)
+    length = lib.normal_form.shortest_k((plan,)) if k is None else k
+    schedule = plan.with_open_orders(lib.parts.ASCENDING).schedule(length)
     formats: dict[str, Any] = {n: f.name for n, f in zip("abcd", plan.formats, strict=True)}
     if json:
-        operations = [described(x) for x in schedule.operations]
+        operations = [lib.schedule.described(x) for x in schedule.operations]
         assumed = assumed_names(plan.units)
-        print_json(PlanAnswer(plan=plan.name, formats=formats, k=length, operations=operations, assumed=assumed))
+        print_json(
+            lib.listings.PlanAnswer(plan=plan.name, formats=formats, k=length, operations=operations, assumed=assumed)
+        )
         return
     say(plan.name)
     say("  " + ", ".join(f"{n} {f}" for n, f in formats.items()))
@@ -265,7 +227,7 @@ def show_plan(plan: Plan, k: int | None, json: bool) -> None:
         say("  the order of some additions is not determined: they are shown in ascending order")
     say(f"  operations for K = {length}:")
     for i, x in enumerate(schedule.operations):
-        say(f"  v{i} = {described(x)}")
+        say(f"  v{i} = {lib.schedule.described(x)}")
 
 
 MOST_KINDS = 12
@@ -278,22 +240,18 @@ MOST_TEXT = 150
 
 def show_unit(path: str, json: bool) -> None:
     """Elaborate a unit, and print what came out: ports, cells, registers, latency, and what was assumed."""
-    from mmaproof.rtl.meant import read_rtl
-
     with progress(f"elaborating {path}"):
-        unit, meant = read_rtl(path)
+        unit, meant = lib.meant.read_rtl(path)
     if json:
         print_json(unit_of(unit, meant))
     else:
         print_unit(unit, meant)
 
 
-def unit_of(unit: RtlUnit, meant: Design | None) -> UnitAnswer:
+def unit_of(unit: lib.rtl.RtlUnit, meant: lib.design.Design | None) -> lib.listings.UnitAnswer:
     """Return a unit as an answer."""
-    from mmaproof.explain.answers.listings import Port, UnitAnswer
-
     design = unit.design
-    return UnitAnswer.taken(
+    return lib.listings.UnitAnswer.taken(
         unit.report,
         unit=design.name,
         design=None if meant is None else meant.name,
@@ -301,12 +259,14 @@ def unit_of(unit: RtlUnit, meant: Design | None) -> UnitAnswer:
         scale_format=None if design.scale_format is None else design.scale_format.name,
         block=design.block,
         k=design.k,
-        ports={n: Port(direction=direction, bits=bits) for n, (direction, bits) in unit.report.ports.items()},
+        ports={
+            n: lib.listings.Port(direction=direction, bits=bits) for n, (direction, bits) in unit.report.ports.items()
+        },
         when=design.conditions,
     )
 
 
-def print_unit(unit: RtlUnit, meant: Design | None) -> None:
+def print_unit(unit: lib.rtl.RtlUnit, meant: lib.design.Design | None) -> None:
     """Print what is known of a unit for a person."""
     report, design = unit.report, unit.design
     a, b, c, d = (fmt.name for fmt in design.formats)
@@ -353,7 +313,7 @@ def _bits(count: int) -> str:
     return f"{count} bit{'s' * (count != 1)}"
 
 
-def _scales(design: Design) -> str:
+def _scales(design: lib.design.Design) -> str:
     if design.scale_format is None:
         return ""
     return f", scales {design.scale_format.name} of {design.block} elements each"

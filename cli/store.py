@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from rich.table import Table
 
-from mmaproof.cli.options import STORE_VARIABLE, Json, default_store, option
+from mmaproof.cli import lib
+from mmaproof.cli import options as opt
 from mmaproof.cli.output import Exit, print_json, say, say_table
 from mmaproof.cli.verdicts import solver_of
-
-if TYPE_CHECKING:
-    from mmaproof.explain.answers.listings import StoreContents
-    from mmaproof.smt.solving.store import Store
+from mmaproof.designs.errors import InputError
 
 
 def store(
     clear: Annotated[
-        bool, option("--clear/--stats", "Remove everything, or count what is there (the default).")
+        bool, opt.option("--clear/--stats", "Remove everything, or count what is there (the default).")
     ] = False,
-    file: Annotated[Path | None, option("--store FILE", "Another file than the default one.")] = None,
-    json: Json = False,
+    file: Annotated[Path | None, opt.option("--store FILE", "Another file than the default one.")] = None,
+    json: opt.Json = False,
 ) -> int:
     """Count the answers that are kept, by solver, version and outcome, or remove them.
 
@@ -29,21 +27,17 @@ def store(
     That nothing satisfies a query, or that a question is proved, is believed as it is kept: see --certify, and
     --no-store.
     """
-    from mmaproof.designs.errors import InputError
-    from mmaproof.explain.answers.listings import Removed, StoreCleared
-    from mmaproof.smt.solving.store import Store
-
-    path = default_store() if file is None else file
+    path = opt.default_store() if file is None else file
     if path is None:
-        raise InputError(f"no store: {STORE_VARIABLE} is set to nothing; name a file with --store FILE")
+        raise InputError(f"no store: {opt.STORE_VARIABLE} is set to nothing; name a file with --store FILE")
     if file is not None and not file.exists():
         raise InputError(f"the store {file} does not exist: name one that a command with --store FILE has made")
-    found = Store(path)
+    found = lib.store.Store(path)
     if clear:
         counts = found.clear() if path.exists() else (0, 0, 0)
         removed = dict(zip(("answers", "witnesses", "proofs"), counts, strict=True))
         if json:
-            print_json(StoreCleared(store=str(path), removed=Removed(**removed)))
+            print_json(lib.listings.StoreCleared(store=str(path), removed=lib.listings.Removed(**removed)))
         else:
             say(f"{path}: {', '.join(f'{count} {what}' for what, count in removed.items())} removed")
     elif json:
@@ -53,21 +47,21 @@ def store(
     return Exit.HOLDS
 
 
-def _contents(store: Store) -> StoreContents:
+def _contents(store: lib.store.Store) -> lib.listings.StoreContents:
     """Return what a store holds; nothing where there is no file yet."""
-    from mmaproof.explain.answers.listings import StoreContents, StoredAnswers
-
     kept, witnesses, proofs = store.contents() if store.path.exists() else ([], 0, 0)
-    return StoreContents(
+    return lib.listings.StoreContents(
         store=str(store.path),
-        answers=[StoredAnswers.taken(x, outcome=x.outcome.value, solver=solver_of(x.solver)) for x in kept],
+        answers=[
+            lib.listings.StoredAnswers.taken(x, outcome=x.outcome.value, solver=solver_of(x.solver)) for x in kept
+        ],
         witnesses=witnesses,
         proofs=proofs,
         bytes=store.path.stat().st_size if store.path.exists() else 0,
     )
 
 
-def _print(found: StoreContents) -> None:
+def _print(found: lib.listings.StoreContents) -> None:
     """Print the contents for a person."""
     say(f"{found.store}: {found.bytes} bytes, {found.witnesses} witnesses and {found.proofs} proofs of questions")
     if not found.answers:

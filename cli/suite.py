@@ -5,48 +5,30 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+from mmaproof.cli import lib
+from mmaproof.cli import options as opt
 from mmaproof.cli.matrix import chosen, verdicts
 from mmaproof.cli.matrix_text import count, letters, shortened, vector_text
 from mmaproof.cli.operands import operands_record
-from mmaproof.cli.options import (
-    PER_QUESTION,
-    SOLVING,
-    Architectures,
-    Dask,
-    DesignNames,
-    Everything,
-    Processes,
-    SolvingOptions,
-    executors,
-    option,
-    with_backend,
-    with_options,
-)
 from mmaproof.cli.output import Exit, assumed_names, counted, say, say_wrapped, tool_version
 from mmaproof.cli.showing import SHOWING, ShowingOptions
 from mmaproof.cli.verdicts import say_conditions
 
-if TYPE_CHECKING:
-    from mmaproof.designs.design import Design
-    from mmaproof.explain.answers.surveys import Kind, SuiteAnswer
-    from mmaproof.generators.suite import Suite, SuiteVector
-    from mmaproof.generators.vectors import Vector
 
-
-@with_backend
-@with_options(without="search jobs picture explain svg figure junit bundle", timeout_of=PER_QUESTION)
+@opt.with_backend
+@opt.with_options(without="search jobs picture explain svg figure junit bundle", timeout_of=opt.PER_QUESTION)
 def suite(
-    names: DesignNames = None,
-    everything: Everything = False,
-    architectures: Architectures = None,
+    names: opt.DesignNames = None,
+    everything: opt.Everything = False,
+    architectures: opt.Architectures = None,
     simple: Annotated[
-        bool, option("--simple/--no-simple", "Few nonzero operands, short significands; or vectors as found.")
+        bool, opt.option("--simple/--no-simple", "Few nonzero operands, short significands; or vectors as found.")
     ] = True,
-    options: SolvingOptions = SOLVING,
-    jobs: Processes = None,
-    dask: Dask = None,
+    options: opt.SolvingOptions = opt.SOLVING,
+    jobs: opt.Processes = None,
+    dask: opt.Dask = None,
     showing: ShowingOptions = SHOWING,
 ) -> int:
     """Find few vectors such that any two inequivalent designs return different results for at least one.
@@ -57,9 +39,6 @@ def suite(
 
     Exit status 0: every pair is proved equivalent, or separated by a vector; 3: some are neither.
     """
-    from mmaproof.generators.suite import suites
-    from mmaproof.verification.matrix import groups_of
-
     started = time.monotonic()
     designs = chosen(names or [], everything, architectures or [])
     given: dict[str, Any] = {
@@ -69,9 +48,9 @@ def suite(
         "simple": simple,
     }
     showing.ready()
-    with executors(dask, jobs, options.solving) as (pool, at_once):
-        groups = groups_of(designs, verdicts(designs, pool, at_once, options, replays=dask is not None))
-        making = suites(groups, executors=pool, at_once=at_once, **given)
+    with opt.executors(dask, jobs, options.solving) as (pool, at_once):
+        groups = lib.matrix.groups_of(designs, verdicts(designs, pool, at_once, options, replays=dask is not None))
+        making = lib.suite.suites(groups, executors=pool, at_once=at_once, **given)
         with closing(making):
             found = list(counted(making, "kinds", len(groups)))
     found.sort(key=lambda x: groups.index(x.group))
@@ -85,13 +64,11 @@ def suite(
     return Exit.UNKNOWN if any(x.left for x in found) else Exit.HOLDS
 
 
-def vector_of(found: Suite, vector: SuiteVector) -> Vector:
+def vector_of(found: lib.suite.Suite, vector: lib.suite.SuiteVector) -> lib.vectors.Vector:
     """Return a vector of a suite for a file."""
-    from mmaproof.generators.vectors import Vector
-
     first = found.group.designs[0]
     apart = " | ".join(", ".join(members) for members in same_results(found, vector).values())
-    return Vector(
+    return lib.vectors.Vector(
         vector.chosen.operands,
         first.formats,
         vector.outputs,
@@ -103,7 +80,7 @@ def vector_of(found: Suite, vector: SuiteVector) -> Vector:
     )
 
 
-def same_results(found: Suite, vector: SuiteVector) -> dict[int, list[str]]:
+def same_results(found: lib.suite.Suite, vector: lib.suite.SuiteVector) -> dict[int, list[str]]:
     """Return the designs by what they return for a vector, NaNs together: d -> the first design of each class."""
     results: dict[int, list[str]] = {}
     for members in found.group.classes:
@@ -113,11 +90,11 @@ def same_results(found: Suite, vector: SuiteVector) -> dict[int, list[str]]:
     return results
 
 
-def suites_of(found: Sequence[Suite], designs: Sequence[Design], seconds: float) -> SuiteAnswer:
+def suites_of(
+    found: Sequence[lib.suite.Suite], designs: Sequence[lib.design.Design], seconds: float
+) -> lib.surveys.SuiteAnswer:
     """Return the suites as an answer."""
-    from mmaproof.explain.answers.surveys import SuiteAnswer
-
-    return SuiteAnswer(
+    return lib.surveys.SuiteAnswer(
         designs=[d.name for x in found for d in x.group.designs],
         kinds=[kind_of(x) for x in found],
         vectors=sum(len(x.vectors) for x in found),
@@ -127,17 +104,14 @@ def suites_of(found: Sequence[Suite], designs: Sequence[Design], seconds: float)
     )
 
 
-def kind_of(found: Suite) -> Kind:
+def kind_of(found: lib.suite.Suite) -> lib.surveys.Kind:
     """Return the suite of designs of one kind as a part of an answer."""
-    from mmaproof.explain.answers.surveys import Kind, Left
-    from mmaproof.explain.answers.surveys import SuiteVector as Shown
-
     first = found.group.designs[0]
-    return Kind(
+    return lib.surveys.Kind(
         formats=str(found.group.signature),
         classes=[[d.name for d in members] for members in found.group.classes],
         vectors=[
-            Shown(
+            lib.surveys.SuiteVector(
                 k=len(v.chosen.operands),
                 **operands_record(first.formats, v.chosen.operands, first.scale_format),
                 outputs={name: first.d_format.hex(d) for name, d in v.outputs.items()},
@@ -148,7 +122,7 @@ def kind_of(found: Suite) -> Kind:
         fewest=found.fewest.value,
         reason=found.reason,
         left=[
-            Left.taken(
+            lib.surveys.Left.taken(
                 x.comparison,
                 x.comparison.question,
                 first=x.names[0],
@@ -160,7 +134,7 @@ def kind_of(found: Suite) -> Kind:
     )
 
 
-def print_suites(found: Sequence[Suite], seconds: float) -> None:
+def print_suites(found: Sequence[lib.suite.Suite], seconds: float) -> None:
     """Print suites for a person: those of designs that differ, and the number of the others."""
     differing = [x for x in found if len(x.group.classes) > 1]
     for x in differing:
@@ -179,7 +153,7 @@ def print_suites(found: Sequence[Suite], seconds: float) -> None:
     )
 
 
-def print_suite(found: Suite) -> None:
+def print_suite(found: lib.suite.Suite) -> None:
     """Print the classes of comparable designs and the vectors that separate them."""
     group = found.group
     say(
@@ -200,10 +174,8 @@ def print_suite(found: Suite) -> None:
     say("")
 
 
-def print_vector(found: Suite, number: int, vector: SuiteVector) -> None:
+def print_vector(found: lib.suite.Suite, number: int, vector: lib.suite.SuiteVector) -> None:
     """Print a vector and the d of each class; NaNs are one result."""
-    from mmaproof.explain.values import pattern_value
-
     first, operands = found.group.designs[0], vector.chosen.operands
     text = vector_text(operands, first.formats, first.scale_format)
     say_wrapped(f"k = {len(operands)}: {text}; {vector.chosen.origin}", f"  vector {number}  ")
@@ -212,7 +184,7 @@ def print_vector(found: Suite, number: int, vector: SuiteVector) -> None:
         taking = [x.name for x in members if x.name in vector.outputs]
         if taking:
             d = found.canonical(vector.outputs[taking[0]])
-            text = f"{first.d_format.hex(d)} = {pattern_value(first.d_format, d)}"
+            text = f"{first.d_format.hex(d)} = {lib.values.pattern_value(first.d_format, d)}"
         else:
             text = "takes other lengths"
         named.setdefault(text, []).append(letters(i))

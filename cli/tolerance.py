@@ -9,18 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from rich.table import Table
 
-from mmaproof.cli.options import (
-    SOLVING,
-    DistributionName,
-    Json,
-    LengthOfProduct,
-    SolvingOptions,
-    Where,
-    argument,
-    option,
-    with_backend,
-    with_options,
-)
+from mmaproof.cli import lib
+from mmaproof.cli import options as opt
 from mmaproof.cli.output import (
     Exit,
     assumed_names,
@@ -34,53 +24,46 @@ from mmaproof.cli.output import (
     say_wrapped,
 )
 from mmaproof.cli.showing import BundleFolder, require_bundle, say_bundle
+from mmaproof.designs.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from mmaproof.explain.answers.listings import ToleranceAnswer
-    from mmaproof.gemm.tolerances.assertion import Caught
-    from mmaproof.gemm.tolerances.data import DataDifference, DataLimits, DataTolerance
-    from mmaproof.gemm.tolerances.statistical import Quantile
-    from mmaproof.gemm.tolerances.tolerance import Tolerance, TwoNumbers
-    from mmaproof.properties.step_loss import StepLoss
-    from mmaproof.smt.solving.limits import Limits
 
-
-@with_backend
-@with_options(without="search jobs certify", timeout="120s")
+@opt.with_backend
+@opt.with_options(without="search jobs certify", timeout="120s")
 def tolerance(
     plans: Annotated[
         list[str],
-        argument(
+        opt.argument(
             "PLAN",
             "A design, or a plan such as 'hopper/wgmma.f32.e4m3.e4m3 | promote=128 | out=bf16'. Of two, with --data: "
             "how much their results differ.",
         ),
     ],
-    k: LengthOfProduct,
-    where: Where = None,
+    k: opt.LengthOfProduct,
+    where: opt.Where = None,
     quantile: Annotated[
-        float | None, option("--quantile P", "Measure this quantile of errors of random operands, too.")
+        float | None, opt.option("--quantile P", "Measure this quantile of errors of random operands, too.")
     ] = None,
-    confidence: Annotated[float, option("--confidence P", "Confidence of the interval of the quantile.")] = 0.95,
+    confidence: Annotated[float, opt.option("--confidence P", "Confidence of the interval of the quantile.")] = 0.95,
     samples: Annotated[
         int | None,
-        option("--samples N", "Dot products that are measured: by default 100,000, for --data 10,000.", min=1),
+        opt.option("--samples N", "Dot products that are measured: by default 100,000, for --data 10,000.", min=1),
     ] = None,
     data: Annotated[
         str | None,
-        option(
+        opt.option(
             "--data DATA",
             "Your data: normal(MEAN,DEVIATION), uniform(LO,HI), FILE.npy, or a distribution. Prints one line first.",
         ),
     ] = None,
-    mutants: Annotated[bool, option("--mutants", "Show with what probability tests notice seeded faults.")] = False,
-    distribution: DistributionName = "normal",
+    mutants: Annotated[bool, opt.option("--mutants", "Show with what probability tests notice seeded faults.")] = False,
+    distribution: opt.DistributionName = "normal",
     bundle: BundleFolder = None,
-    options: SolvingOptions = SOLVING,
-    json: Json = False,
+    options: opt.SolvingOptions = opt.SOLVING,
+    json: opt.Json = False,
 ) -> int:
     """Show the tolerance of a matrix product: proved, in two numbers for a range, and statistical.
 
@@ -89,18 +72,15 @@ def tolerance(
     writes lemmas and the derivation of a bound for them. Exit status 3: nothing is proved about the errors of this
     plan, or no bundle can be written, and the output says why.
     """
-    from mmaproof.designs.errors import InputError
-    from mmaproof.gemm.tolerances.assertion import sharpness
-    from mmaproof.gemm.tolerances.statistical import require_measurable
-    from mmaproof.gemm.tolerances.tolerance import tolerance as tolerance_of
-
-    require_measurable(0.5 if quantile is None else quantile, distribution, confidence, samples or 1)
+    lib.statistical.require_measurable(0.5 if quantile is None else quantile, distribution, confidence, samples or 1)
     if len(plans) > 2 or (len(plans) == 2 and (data is None or where or mutants or quantile is not None)):
         raise InputError(f"{len(plans)} plans: --data says of which operands two may differ, without other questions")
     require_bundle(bundle)
     if bundle is not None and (len(plans) > 1 or not where):
         raise InputError("--bundle is of one plan, for all operands of --where exponents=LO..HI")
-    found, *other = (tolerance_of(x, k, where or (), solving=options.solving, limits=options.limits) for x in plans)
+    found, *other = (
+        lib.tolerance.tolerance(x, k, where or (), solving=options.solving, limits=options.limits) for x in plans
+    )
     with progress(f"proving what a step of {found.unit.name} loses"):
         two = _two_numbers(found)
     drawn = quantile or 0.999, confidence, samples or 10_000, options.seed
@@ -113,7 +93,7 @@ def tolerance(
             )
     if mutants:
         with progress("seeding faults"):
-            caught = sharpness(found, distribution, quantile=measured, seed=options.seed)
+            caught = lib.assertion.sharpness(found, distribution, quantile=measured, seed=options.seed)
     status, written, derived = _bundled(found, bundle, options.limits)
     shown = _Found(found, other, distribution, two, measured, caught, of_data, apart, written, derived)
     if json:
@@ -123,68 +103,66 @@ def tolerance(
     return status if all(x.proved for x in (found, *other)) else Exit.UNKNOWN
 
 
-def _bundled(found: Tolerance, folder: Path | None, limits: Limits) -> tuple[Exit, Any, float | None]:
+def _bundled(
+    found: lib.tolerance.Tolerance, folder: Path | None, limits: lib.limits.Limits
+) -> tuple[Exit, Any, float | None]:
     """Write the bundle of a bound, if one is wanted. Return the exit status, what the answer says, and the bound."""
-    from mmaproof.explain.answers.answer import ABSENT, Bundle, NoBundle
-    from mmaproof.gemm.tolerances.bundle import write_bound
-    from mmaproof.gemm.tolerances.given import rounded_up
-    from mmaproof.verification.bundle import NoBundleError
-
     if folder is None:
-        return Exit.HOLDS, ABSENT, None
+        return Exit.HOLDS, lib.answer.ABSENT, None
     if not found.proved:
         complain(f"note: {folder} is not written: a bundle is of a proved answer")
         return Exit.UNKNOWN, None, None
     try:
         with progress("writing the bundle"):
-            done, derivation = write_bound(found, folder, limits)
-    except NoBundleError as problem:
+            done, derivation = lib.bound_bundle.write_bound(found, folder, limits)
+    except lib.bundle.NoBundleError as problem:
         note(f"no bundle is written to {folder}, though a bound is proved: {problem}")
-        return Exit.UNKNOWN, NoBundle(refused=str(problem)), None
+        return Exit.UNKNOWN, lib.answer.NoBundle(refused=str(problem)), None
     folders = [str(x) for x in done.folders]
-    written = Bundle.taken(done, folder=str(folder), folders=folders, bytes=done.size)
-    return Exit.HOLDS, written, rounded_up(derivation.error)
+    written = lib.answer.Bundle.taken(done, folder=str(folder), folders=folders, bytes=done.size)
+    return Exit.HOLDS, written, lib.given.rounded_up(derivation.error)
 
 
-def _two_numbers(found: Tolerance) -> TwoNumbers | str | None:
+def _two_numbers(found: lib.tolerance.Tolerance) -> lib.tolerance.TwoNumbers | str | None:
     """Return the two numbers for a range, or why there are none; None without a range or where nothing is proved."""
-    from mmaproof.gemm.tolerances.tolerance import NothingProvedError
-
     if not (found.proved and found.where):
         return None
     try:
         return found.rtol_atol()
-    except NothingProvedError as reason:
+    except lib.tolerance.NothingProvedError as reason:
         return str(reason)
 
 
 def _of_drawn(
-    found: Tolerance, other: Sequence[Tolerance], data: str | None, drawn: tuple[float, float, int, int]
-) -> tuple[DataTolerance | None, DataDifference | None]:
+    found: lib.tolerance.Tolerance,
+    other: Sequence[lib.tolerance.Tolerance],
+    data: str | None,
+    drawn: tuple[float, float, int, int],
+) -> tuple[lib.data.DataTolerance | None, lib.data.DataDifference | None]:
     """Return what is measured of data: of one plan its tolerance, of two how much they differ."""
-    from mmaproof.gemm.tolerances.data import data_difference, data_tolerance
-
     if data is None:
         return None, None
     p, confidence, samples, seed = drawn
     with progress(f"measuring {'differences' if other else 'errors'} of {data}"):
         if other:
-            return None, data_difference(found, other[0], data, p=p, confidence=confidence, samples=samples, seed=seed)
-        return data_tolerance(found, data, p=p, confidence=confidence, samples=samples, seed=seed), None
+            return None, lib.data.data_difference(
+                found, other[0], data, p=p, confidence=confidence, samples=samples, seed=seed
+            )
+        return lib.data.data_tolerance(found, data, p=p, confidence=confidence, samples=samples, seed=seed), None
 
 
 @dataclass(frozen=True)
 class _Found:
     """What was found out about a plan, and about another one if there is one."""
 
-    found: Tolerance
-    other: Sequence[Tolerance]
+    found: lib.tolerance.Tolerance
+    other: Sequence[lib.tolerance.Tolerance]
     distribution: str
-    two: TwoNumbers | str | None
-    measured: Quantile | None
-    caught: Sequence[Caught] | None
-    of_data: DataTolerance | None
-    apart: DataDifference | None
+    two: lib.tolerance.TwoNumbers | str | None
+    measured: lib.statistical.Quantile | None
+    caught: Sequence[lib.assertion.Caught] | None
+    of_data: lib.data.DataTolerance | None
+    apart: lib.data.DataDifference | None
     bundle: Any
     derived: float | None
 
@@ -214,36 +192,37 @@ class _Found:
             if readings:
                 say_wrapped(f"the bound is another if {'; '.join(x.words for x in readings)}", "rests on: ")
 
-    def answer(self) -> ToleranceAnswer:
+    def answer(self) -> lib.listings.ToleranceAnswer:
         """Return it as an answer."""
-        from mmaproof.explain.answers import listings
-        from mmaproof.explain.answers.answer import ABSENT, Reading
-        from mmaproof.properties.step_loss import loss_of
-
         found = self.found
         has_step = found.proved and not found.unit.d_format.is_integer and not _splits(found)
-        return listings.ToleranceAnswer.taken(
+        return lib.listings.ToleranceAnswer.taken(
             found,
             plan=found.plan.name,
             where=[str(x) for x in found.where],
             reason=found.proof.reason,
-            lemmas=[listings.BoundLemma.taken(x) for x in found.proof.lemmas],
-            open_points=[Reading.taken(x, settings=x.texts) for x in found.open_points],
+            lemmas=[lib.listings.BoundLemma.taken(x) for x in found.proof.lemmas],
+            open_points=[lib.answer.Reading.taken(x, settings=x.texts) for x in found.open_points],
             assumed=assumed_names([found.unit]),
-            step=_spelled(loss_of(found.unit)) if has_step else ABSENT,
-            two_numbers=ABSENT if self.two is None else _two_answer(self.two),
-            statistical=ABSENT if self.measured is None else _statistical(self.measured),
-            of_data=ABSENT if self.of_data is None else _data_answer(found, self.of_data),
-            difference=ABSENT if self.apart is None else _difference_answer(self.other[0], self.apart),
-            mutants=ABSENT if self.caught is None else [_caught_answer(x, self.distribution) for x in self.caught],
+            step=_spelled(lib.step_loss.loss_of(found.unit)) if has_step else lib.answer.ABSENT,
+            two_numbers=lib.answer.ABSENT if self.two is None else _two_answer(self.two),
+            statistical=lib.answer.ABSENT if self.measured is None else _statistical(self.measured),
+            of_data=lib.answer.ABSENT if self.of_data is None else _data_answer(found, self.of_data),
+            difference=lib.answer.ABSENT if self.apart is None else _difference_answer(self.other[0], self.apart),
+            mutants=lib.answer.ABSENT
+            if self.caught is None
+            else [
+                lib.listings.CaughtFault.taken(
+                    x, strength=str(x.strength), elements=_finite(x.elements), distribution=self.distribution
+                )
+                for x in self.caught
+            ],
             bundle=self.bundle,
-            derived=ABSENT if self.derived is None else self.derived,
+            derived=lib.answer.ABSENT if self.derived is None else self.derived,
         )
 
 
-def _print_proved(found: Tolerance) -> None:
-    from mmaproof.properties.step_loss import loss_of
-
+def _print_proved(found: lib.tolerance.Tolerance) -> None:
     say(f"{found.plan.name}, k = {found.k}")
     if not found.proved:
         say_wrapped(f"nothing: {found.proof.reason}", "proved: ")
@@ -252,35 +231,31 @@ def _print_proved(found: Tolerance) -> None:
     elif found.unit.d_format.is_integer:
         say_wrapped(f"no error where the register holds the sum ({found.proof.reason})", "proved: ")
     else:
-        spelled = _spelled(loss_of(found.unit))
+        spelled = _spelled(lib.step_loss.loss_of(found.unit))
         say_wrapped(f"{spelled} ({found.proof.reason})", "proved: ")
         if meant := [x for letter, x in _LETTERS.items() if re.search(letter, spelled)]:
             say_wrapped(f"{'; '.join(meant)}; e(x): the exponent of x", "  ")
 
 
-def _of_data(found: Tolerance, x: DataTolerance) -> str:
+def _of_data(found: lib.tolerance.Tolerance, x: lib.data.DataTolerance) -> str:
     """Return the line that most people ask for: what is proved within which limits, what is measured, and the test."""
-    from mmaproof.gemm.tolerances.data import up_to_digits
-
     proved, own = "nothing is proved", ""
     if x.atol is not None and x.elements is not None:
-        proved = f"atol = {up_to_digits(x.atol):g} is proved for {_within([x.limits])}"
-        own = f"  # allows at most {up_to_digits(x.elements):g} on such data: it knows the operands"
+        proved = f"atol = {lib.data.up_to_digits(x.atol):g} is proved for {_within([x.limits])}"
+        own = f"  # allows at most {lib.data.up_to_digits(x.elements):g} on such data: it knows the operands"
     return f"{proved}; {_measured('errors', x)}; test: {_assertion(found)}{own}"
 
 
-def _differing(first: Tolerance, second: Tolerance, x: DataDifference) -> str:
+def _differing(first: lib.tolerance.Tolerance, second: lib.tolerance.Tolerance, x: lib.data.DataDifference) -> str:
     """Return the line that says how much two plans differ."""
-    from mmaproof.gemm.tolerances.data import up_to_digits
-
     proved = "nothing is proved"
     if x.most is not None:
-        proved = f"at most {up_to_digits(x.most):g} is proved for {_within(x.limits)}"
+        proved = f"at most {lib.data.up_to_digits(x.most):g} is proved for {_within(x.limits)}"
     names = f"{first.plan.name} and {second.plan.name} differ: {proved}"
     return f"{names}; {_measured('differences', x)}; {100 * x.equal:.3g} % are equal"
 
 
-def _within(limits: Sequence[DataLimits]) -> str:
+def _within(limits: Sequence[lib.data.DataLimits]) -> str:
     """Return the limits of data, each once."""
     said: dict[str, None] = {}
     for x in limits:
@@ -293,7 +268,7 @@ def _within(limits: Sequence[DataLimits]) -> str:
     return ", ".join(said)
 
 
-def _measured(what: str, x: DataTolerance | DataDifference) -> str:
+def _measured(what: str, x: lib.data.DataTolerance | lib.data.DataDifference) -> str:
     q = x.quantile
     upper = (
         f"below {q.upper:.3g} ({100 * q.confidence:g} % confidence)"
@@ -303,22 +278,20 @@ def _measured(what: str, x: DataTolerance | DataDifference) -> str:
     return f"{100 * q.p:g} % of the {what} of {q.samples} samples of {x.data}: {upper}; largest: {x.largest:.3g}"
 
 
-def _assertion(found: Tolerance) -> str:
+def _assertion(found: lib.tolerance.Tolerance) -> str:
     """Return the line for pytest."""
     return f'assert_gemm(d, a, b, plan="{found.plan.name}", strength="{"proved" if found.proved else "statistical"}")'
 
 
-def _statistical(measured: Quantile) -> Any:
-    from mmaproof.explain.answers import listings
-
-    return listings.Statistical.taken(measured, upper=_finite(measured.upper))
+def _statistical(measured: lib.statistical.Quantile) -> Any:
+    return lib.listings.Statistical.taken(measured, upper=_finite(measured.upper))
 
 
 def _finite(x: float | None) -> float | None:
     return x if x is not None and isfinite(x) else None
 
 
-def _splits(found: Tolerance) -> bool:
+def _splits(found: lib.tolerance.Tolerance) -> bool:
     """Return whether an algorithm of the plan calls the unit, with a bound of its own."""
     return found.plan.algorithm is not None
 
@@ -331,7 +304,7 @@ _LETTERS = {
 """What the letters of the formula mean; ``StepLoss`` has them in full."""
 
 
-def _spelled(loss: StepLoss) -> str:
+def _spelled(loss: lib.step_loss.StepLoss) -> str:
     """Return what a step loses as a formula; p, S and G are as ``StepLoss`` says."""
     terms = {
         "2^p": loss.of_products,
@@ -352,7 +325,7 @@ def _number(x: Any) -> str:
     return f"{x.numerator} * 2^-{places}" if places else str(x.numerator)
 
 
-def _table(caught: Sequence[Caught], distribution: str) -> Table:
+def _table(caught: Sequence[lib.assertion.Caught], distribution: str) -> Table:
     table = Table(title=f"tests against seeded faults, operands {distribution}", title_justify="left", box=None)
     for name in ("fault", "strength", "noticed by", "elements for 99 %"):
         table.add_column(name, no_wrap=True)
@@ -362,37 +335,25 @@ def _table(caught: Sequence[Caught], distribution: str) -> Table:
     return table
 
 
-def _two_answer(two: TwoNumbers | str) -> Any:
-    from mmaproof.explain.answers import listings
-
-    return listings.NoTwoNumbers(reason=two) if isinstance(two, str) else listings.TwoNumbers.taken(two)
+def _two_answer(two: lib.tolerance.TwoNumbers | str) -> Any:
+    return lib.listings.NoTwoNumbers(reason=two) if isinstance(two, str) else lib.listings.TwoNumbers.taken(two)
 
 
-def _data_answer(found: Tolerance, x: DataTolerance) -> Any:
-    from mmaproof.explain.answers.listings import OfData
-
+def _data_answer(found: lib.tolerance.Tolerance, x: lib.data.DataTolerance) -> Any:
     numbers = {name: _finite(getattr(x, name)) for name in ("atol", "elements", "largest")}
     limits = _limits_answer([x.limits])
-    return OfData.taken(x, **limits, **numbers, quantile=_statistical(x.quantile), pytest=_assertion(found))
+    return lib.listings.OfData.taken(
+        x, **limits, **numbers, quantile=_statistical(x.quantile), pytest=_assertion(found)
+    )
 
 
-def _difference_answer(other: Tolerance, x: DataDifference) -> Any:
-    from mmaproof.explain.answers.listings import DifferenceOfData
-
+def _difference_answer(other: lib.tolerance.Tolerance, x: lib.data.DataDifference) -> Any:
     numbers = {name: _finite(getattr(x, name)) for name in ("most", "largest")}
     named = _limits_answer(x.limits) | numbers
-    return DifferenceOfData.taken(x, plan=other.plan.name, **named, quantile=_statistical(x.quantile))
+    return lib.listings.DifferenceOfData.taken(x, plan=other.plan.name, **named, quantile=_statistical(x.quantile))
 
 
-def _limits_answer(limits: Sequence[DataLimits]) -> dict[str, Any]:
-    from mmaproof.explain.answers.listings import Rests
-
+def _limits_answer(limits: Sequence[lib.data.DataLimits]) -> dict[str, Any]:
     sums = next((x.sums for x in limits if x.sums is not None), None)
-    rests = {x.rests: Rests.taken(x.rests) for x in limits if x.rests is not None}
+    rests = {x.rests: lib.listings.Rests.taken(x.rests) for x in limits if x.rests is not None}
     return {"a": limits[0].a, "b": limits[0].b, "sums": sums, "rests": list(rests.values())}
-
-
-def _caught_answer(x: Caught, distribution: str) -> Any:
-    from mmaproof.explain.answers.listings import CaughtFault
-
-    return CaughtFault.taken(x, strength=str(x.strength), elements=_finite(x.elements), distribution=distribution)

@@ -9,18 +9,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mmaproof.cli import lib
 from mmaproof.cli.operands import operand_lines, operands_record
 from mmaproof.cli.output import results, say, say_asked, say_assumed, say_wrapped
+from mmaproof.designs.errors import InputError
 
 if TYPE_CHECKING:
     from rich.tree import Tree
-
-    from mmaproof.designs.design import Design
-    from mmaproof.designs.formats import Format
-    from mmaproof.explain.answers.answer import Decided, Difference, Lemma, Run, Solver
-    from mmaproof.properties.property import LemmaVerdict
-    from mmaproof.properties.question import Run as RunOfDesign
-    from mmaproof.smt.solving.verdict import SolverIdentity
 
 
 PROVED = ("equal", "equivalent", "holds")
@@ -46,7 +41,7 @@ OTHERS = "lemmas"
 WIDTH = 240
 
 
-def conditions_of(designs: Iterable[Design]) -> list[str]:
+def conditions_of(designs: Iterable[lib.design.Design]) -> list[str]:
     """Return when these designs are what their units compute, each condition once."""
     return list(dict.fromkeys(text for x in designs for text in x.conditions))
 
@@ -56,7 +51,7 @@ def with_conditions(claim: str, when: Sequence[str]) -> str:
     return claim if not when else f"{claim} when {' and '.join(when)}"
 
 
-def say_conditions(designs: Iterable[Design]) -> None:
+def say_conditions(designs: Iterable[lib.design.Design]) -> None:
     """Print of each design when its unit computes it, if not always."""
     for x in designs:
         if x.conditions:
@@ -74,23 +69,21 @@ def in_words(answer: Any) -> str:
     return with_conditions(answer.verdict.removesuffix("-when"), answer.when)
 
 
-def solver_of(solver: SolverIdentity | None) -> Solver | None:
+def solver_of(solver: lib.verdict.SolverIdentity | None) -> lib.answer.Solver | None:
     """Return a solver as a part of an answer."""
-    from mmaproof.explain.answers.answer import Solver
-
-    return None if solver is None else Solver(name=solver.name, version=solver.version)
+    return None if solver is None else lib.answer.Solver(name=solver.name, version=solver.version)
 
 
-def solvers_of(verdict: Any) -> dict[str, Solver | None]:
+def solvers_of(verdict: Any) -> dict[str, lib.answer.Solver | None]:
     """Return who answered and who confirmed it, as fields."""
     return {"solver": solver_of(verdict.solver), "certified_by": solver_of(verdict.certified_by)}
 
 
-def lemma_of(x: LemmaVerdict) -> Lemma:
+def lemma_of(x: lib.property.LemmaVerdict) -> lib.answer.Lemma:
     """Return a lemma as a part of an answer."""
-    from mmaproof.explain.answers.answer import ABSENT, Lemma
-
-    return Lemma.taken(x, stage=x.stage or None, status=x.status.value, reason=x.reason or ABSENT, **solvers_of(x))
+    return lib.answer.Lemma.taken(
+        x, stage=x.stage or None, status=x.status.value, reason=x.reason or lib.answer.ABSENT, **solvers_of(x)
+    )
 
 
 def decided(verdict: Any) -> dict[str, Any]:
@@ -110,22 +103,20 @@ def asked(question: Any) -> dict[str, Any]:
     return {"k": question.k, "where": [str(x) for x in question.where]}
 
 
-def witness_fields(question: Any, operands: Any, outputs: Mapping[str, int], fmt: Format) -> dict[str, Any]:
+def witness_fields(question: Any, operands: Any, outputs: Mapping[str, int], fmt: lib.formats.Format) -> dict[str, Any]:
     """Return operands and what is returned for them, as fields."""
     record = operands_record(question.formats, operands, question.scale_format)
     return {**record, "outputs": {name: fmt.hex(d) for name, d in outputs.items()}}
 
 
-def run_of(run: RunOfDesign) -> Run:
+def run_of(run: lib.question.Run) -> lib.answer.Run:
     """Return a run as a part of an answer."""
-    from mmaproof.explain.answers.answer import ABSENT, Run
-
     design = run.design
-    return Run(
+    return lib.answer.Run(
         design=design.name,
         **operands_record(design.formats, run.operands, design.scale_format),
         d=design.d_format.hex(run.d),
-        step=ABSENT if run.whole else True,
+        step=lib.answer.ABSENT if run.whole else True,
     )
 
 
@@ -135,7 +126,12 @@ def asked_words(answer: Any) -> list[str]:
 
 
 def say_decided(
-    answer: Decided, designs: Iterable[Design], claim: str, *, whole: bool, between: Sequence[str] = ()
+    answer: lib.answer.Decided,
+    designs: Iterable[lib.design.Design],
+    claim: str,
+    *,
+    whole: bool,
+    between: Sequence[str] = (),
 ) -> None:
     """Print below the first line what every verdict has; ``between`` are lines about what was asked."""
     say_asked(asked_words(answer), answer.origin, answer.seconds)
@@ -154,36 +150,32 @@ def say_reason(answer: Any) -> None:
         say("  no operands satisfy the preconditions")
 
 
-def say_witness(witness: Any, fmt: Format, between: Sequence[str] = (), says: Mapping[str, str] | None = None) -> None:
-    """Print operands, and what is returned for them: on a design, or as ``says`` has it; ``between`` stands before."""
-    from mmaproof.explain.values import pattern_value
-
+def say_witness(witness: Any, fmt: lib.formats.Format, between: Sequence[str] = ()) -> None:
+    """Print operands, and what designs return for them; ``between`` stands before."""
     for line in operand_lines(witness):
         say(f"  {line}")
     for line in between:
         say_wrapped(line, "  ")
     for name, d in witness.outputs.items():
-        say(f"  d = {d} = {pattern_value(fmt, int(d, 16))}{f' on {name}' if says is None else says[name]}")
+        say(f"  d = {d} = {lib.values.pattern_value(fmt, int(d, 16))} on {name}")
     if getattr(witness, "difference", None) is not None:
         say(f"  they {witness.difference.words}")
 
 
-def print_runs(runs: Sequence[RunOfDesign]) -> None:
+def print_runs(runs: Sequence[lib.question.Run]) -> None:
     """Print runs as lines that the options of `mmaproof run` take."""
-    from mmaproof.explain.values import pattern_value
-
     for number, run in enumerate(runs, start=1):
         design, length = run.design, len(run.operands)
         named = design.name if length == design.k else f"{design.name} with --k {length}"
         say(f"  {number}. {named if run.whole else f'one step of {design.name}'}")
         for line in operand_lines(run_of(run)):
             say(f"     {line}")
-        say(f"     d = {design.d_format.hex(run.d)} = {pattern_value(design.d_format, run.d)}")
+        say(f"     d = {design.d_format.hex(run.d)} = {lib.values.pattern_value(design.d_format, run.d)}")
         if not run.whole:
             say(f"     {STEP}")
 
 
-def group_of(lemma: Lemma) -> str:
+def group_of(lemma: lib.answer.Lemma) -> str:
     """Return the stage of a unit that a lemma is about."""
     stage = lemma.stage
     if not stage:
@@ -193,14 +185,14 @@ def group_of(lemma: Lemma) -> str:
     return next((group for group, parts in GROUPS if any(p in stage for p in parts)), OTHERS)
 
 
-def summary(lemmas: Sequence[Lemma]) -> str:
+def summary(lemmas: Sequence[lib.answer.Lemma]) -> str:
     """Return how many lemmas have each status, in one line."""
     counts = {status: sum(x.status == status for x in lemmas) for status in ("proved", "refuted", "unknown")}
     words = ", ".join(f"{n} {status}" for status, n in counts.items() if n)
     return f"{len(lemmas)} lemmas ({words}), {sum(x.seconds for x in lemmas):.2f} s; --explain lists them"
 
 
-def print_lemmas(lemmas: Sequence[Lemma], claim: str, *, whole: bool) -> None:
+def print_lemmas(lemmas: Sequence[lib.answer.Lemma], claim: str, *, whole: bool) -> None:
     """Print the lemmas tried for ``claim``: in one line, or as a ``whole`` tree."""
     if not lemmas:
         return
@@ -211,7 +203,7 @@ def print_lemmas(lemmas: Sequence[Lemma], claim: str, *, whole: bool) -> None:
     results(WIDTH).print(tree(lemmas, claim))
 
 
-def tree(lemmas: Sequence[Lemma], claim: str) -> Tree:
+def tree(lemmas: Sequence[lib.answer.Lemma], claim: str) -> Tree:
     """Return the lemmas as a tree of stages under ``claim``."""
     from rich.text import Text
     from rich.tree import Tree
@@ -229,26 +221,23 @@ def tree(lemmas: Sequence[Lemma], claim: str) -> Tree:
     return root
 
 
-def difference(fmt: Format, results: Sequence[int]) -> Difference | None:
+def difference(fmt: lib.formats.Format, results: Sequence[int]) -> lib.answer.Difference | None:
     """Return how far two patterns of ``fmt`` are apart; None if one of them is an infinity or a NaN, or is missing."""
     return _difference(fmt, *results) if len(results) == 2 else None
 
 
 @lru_cache(maxsize=1 << 12)
-def _difference(fmt: Format, x: int, y: int) -> Difference | None:
+def _difference(fmt: lib.formats.Format, x: int, y: int) -> lib.answer.Difference | None:
     """Return the same of two patterns. Many pairs of a matrix have one witness."""
-    from mmaproof.explain.answers.answer import Difference
-    from mmaproof.explain.values import is_finite, pattern_number
-
-    if not (is_finite(fmt, x) and is_finite(fmt, y)):
+    if not (lib.values.is_finite(fmt, x) and lib.values.is_finite(fmt, y)):
         return None
-    first, second = pattern_number(fmt, x), pattern_number(fmt, y)
+    first, second = lib.values.pattern_number(fmt, x), lib.values.pattern_number(fmt, y)
     apart = abs(first - second)
     ulps = None if fmt.is_integer else float(apart / fmt.ulp(max(abs(first), abs(second))))
-    return Difference(absolute=str(apart), ulps=ulps)
+    return lib.answer.Difference(absolute=str(apart), ulps=ulps)
 
 
-def bit_lines(fmt: Format, results: Mapping[str, int]) -> list[str]:
+def bit_lines(fmt: lib.formats.Format, results: Mapping[str, int]) -> list[str]:
     """Return two results in binary below each other, in sign, exponent and fraction, and marks below what differs."""
     width, columns = max(map(len, results)), _columns(fmt)
     lines = [f"{name:<{width}}  {_spaced(f'{x:0{fmt.bits}b}', columns)}" for name, x in results.items()]
@@ -257,7 +246,7 @@ def bit_lines(fmt: Format, results: Mapping[str, int]) -> list[str]:
     return [*lines, f"{'':<{width}}  {_spaced(marks, columns)}".rstrip()]
 
 
-def _columns(fmt: Format) -> list[int]:
+def _columns(fmt: lib.formats.Format) -> list[int]:
     """Return the places before which a blank stands: where exponent and fraction begin; of integers there are none."""
     if fmt.is_integer:
         return []
@@ -289,8 +278,6 @@ class Case:
 def write_junit(path: Path, cases: Sequence[Case]) -> None:
     """Write test cases as a file. Raises InputError if it cannot be written."""
     from xml.etree import ElementTree
-
-    from mmaproof.designs.errors import InputError
 
     failures = sum(x.verdict in REFUTED for x in cases)
     errors = sum(not x.passes for x in cases) - failures

@@ -10,16 +10,8 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.steps import FusedStep, IntegerStep, InterleavedStep, LanesStep, PairwiseStep, SequentialStep
+from mmaproof.explain import fused_blocks
 from mmaproof.explain.blocks import Block, Picture
-from mmaproof.explain.fused_blocks import (
-    fused_parts,
-    integer_block,
-    interleaved_block,
-    late_block,
-    plain_block,
-    sequential_block,
-    tree_block,
-)
 from mmaproof.explain.steps import Name, Step, Sum
 from mmaproof.explain.values import exact, names, pattern_value, units
 from mmaproof.smt.semantics.datapath import Partial
@@ -209,24 +201,24 @@ def step_block(step: Step) -> Block:
 
 def _parts(step: Step) -> list[Block]:
     parts = _parts_of_sum(step)
-    return [*(replace(part, inner=True) for part in parts), late_block(step)] if step.late else parts
+    return [*(replace(part, inner=True) for part in parts), fused_blocks.late_block(step)] if step.late else parts
 
 
 def _parts_of_sum(step: Step) -> list[Block]:
     """Return the blocks of a step but for a c that is added late; a kind of step is drawn where it is known here."""
     match step.design.step:
         case LanesStep():
-            return fused_parts(step)
+            return fused_blocks.fused_parts(step)
         case FusedStep() if all(s.is_cut_in_one_way for s in step.sums):
-            return fused_parts(step)
+            return fused_blocks.fused_parts(step)
         case PairwiseStep() as tree:
-            block = tree_block(step, tree)
+            block = fused_blocks.tree_block(step, tree)
         case SequentialStep() as sequential:
-            block = sequential_block(step, sequential)
+            block = fused_blocks.sequential_block(step, sequential)
         case InterleavedStep(chain_terms=1) as interleaved:
-            block = interleaved_block(step, interleaved)
+            block = fused_blocks.interleaved_block(step, interleaved)
         case IntegerStep() as integer:
-            block = integer_block(step, integer)
+            block = fused_blocks.integer_block(step, integer)
         case _:
-            block = plain_block(step)
+            block = fused_blocks.plain_block(step)
     return [block]

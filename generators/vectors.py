@@ -11,7 +11,7 @@ Sources of operands: recordings, vector files, and distributions of random ones.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from html import escape
 from pathlib import Path
@@ -31,7 +31,7 @@ from mmaproof.explain.figure import standalone
 from mmaproof.explain.reports.page import witness_html
 from mmaproof.hardware_replay.tables.reading import Wanted, read_operands
 from mmaproof.hardware_replay.tables.recognise import STDIN, files_of
-from mmaproof.hardware_replay.target import Answers, Numbered, Rows
+from mmaproof.hardware_replay.target import Answers, Numbered, Rows, listed
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 
 
@@ -205,13 +205,13 @@ def answers_of(file: VectorFile, names: Sequence[str], *, chosen: bool = False) 
     if chosen and file.vectors and not some:
         held = dict.fromkeys(n for v in file.vectors.values() for n in v.outputs)
         raise InputError(
-            f"{file.path}: no vector holds an output of {_listed(names)}: there are outputs of {_listed(held)}"
+            f"{file.path}: no vector holds an output of {listed(names)}: there are outputs of {listed(held)}"
         )
     for number, vector in file.vectors.items():
         if not some and len(vector.outputs) != 1:
             raise InputError(
-                f"{file.path}:{number}: holds outputs of {_listed(vector.outputs)}, "
-                f"none of {_listed(names) or 'the target'}: choose one with --expect DESIGN"
+                f"{file.path}:{number}: holds outputs of {listed(vector.outputs)}, "
+                f"none of {listed(names) or 'the target'}: choose one with --expect DESIGN"
             )
         for name in named[number] if some else vector.outputs:
             groups.setdefault((name, *_kind(vector)), []).append((number, vector, vector.outputs[name]))
@@ -250,12 +250,6 @@ def rows_of(file: VectorFile, designs: Sequence[str]) -> list[Rows]:
         for name in wanted[number] if any(wanted.values()) else only:
             groups.setdefault((name, *_kind(vector)), []).append(number)
     return [_rows(file, name, [(n, file.vectors[n]) for n in numbers]) for (name, *_), numbers in groups.items()]
-
-
-def _listed(names: Iterable[str]) -> str:
-    """Return the names as text; of many the first few."""
-    listed = list(names)
-    return ", ".join(listed[:8]) + (f" and {len(listed) - 8} more" if len(listed) > 8 else "")
 
 
 def _rows(file: VectorFile, design: str | None, vectors: Sequence[tuple[int, Vector]]) -> Rows:

@@ -7,11 +7,8 @@ are run: neither SVE nor SME.
 
 from __future__ import annotations
 
-import ctypes
 import platform
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -121,7 +118,7 @@ class ArmInstruction:
             raise InputError(f"cpu:{self.name} does not run {design.name}: it runs {runs}")
         batch.check(design)
         form = self.form_of(design)
-        run, _ = _compile(form.assembly, self.features, _reads_fpmr(design))
+        run = cpu.compiled(source_of(form.assembly, _reads_fpmr(design)), self.features, 3).run
         places = form.places(design.d_format)
         vectors = -(-len(batch) // len(places))
         whole = batch.padded(design)
@@ -245,19 +242,3 @@ def source_of(assembly: str, reads_fpmr: bool) -> str:
     """Return the LLVM IR of a function that runs an instruction on vectors of 128 bits."""
     enter, leave = (_ENTER_FP8, _LEAVE_FP8) if reads_fpmr else ("", "")
     return _RUN.format(assembly=assembly, enter=enter, leave=leave)
-
-
-@cache
-def _compile(assembly: str, features: str, reads_fpmr: bool) -> tuple[Any, Any]:
-    """Return the function, and what keeps its machine code alive."""
-    llvm = cpu.llvm()
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    llvm.initialize_native_asmparser()
-    module = llvm.parse_assembly(source_of(assembly, reads_fpmr))
-    machine = llvm.Target.from_default_triple().create_target_machine(features=features)
-    engine = llvm.create_mcjit_compiler(module, machine)
-    engine.finalize_object()
-    word, address = ctypes.c_size_t, ctypes.c_void_p
-    function = ctypes.CFUNCTYPE(None, address, address, address, word, word, word)
-    return function(engine.get_function_address("run")), engine

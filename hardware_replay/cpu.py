@@ -159,7 +159,7 @@ class Compiled:
     ``assembly`` is the text that was compiled; the machine code lives as long as ``engine``.
     """
 
-    run: Callable[[int, int, int, int], None]
+    run: Callable[..., None]
     assembly: str
     engine: Any
 
@@ -229,7 +229,7 @@ class CpuInstruction:
         """
         if self.vector_bits is None:
             permit_tiles()
-        return _compile(self.source(mnemonic, words), self.features)
+        return compiled(self.source(mnemonic, words), self.features)
 
     def source(self, mnemonic: str, words: int = WORDS) -> str:
         """Return the LLVM IR of ``run`` for one of ``mnemonics``; ``words`` of a row of A are those of tiles alone."""
@@ -361,7 +361,8 @@ def llvm() -> Any:
 
 
 @cache
-def _compile(source: str, features: str) -> Compiled:
+def compiled(source: str, features: str, numbers: int = 1) -> Compiled:
+    """Compile LLVM IR for the features of a CPU, once. Its function takes three addresses and then N numbers."""
     binding = llvm()
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
@@ -372,5 +373,5 @@ def _compile(source: str, features: str) -> Compiled:
     engine = binding.create_mcjit_compiler(module, machine)
     engine.finalize_object()
     address = engine.get_function_address("run")
-    run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)(address)
+    run = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, *[ctypes.c_size_t] * numbers)(address)
     return Compiled(run, assembly, engine)

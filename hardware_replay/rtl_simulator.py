@@ -21,17 +21,7 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError, TargetUnavailable
 from mmaproof.designs.operands import OperandBatch, pattern_dtype
-from mmaproof.hardware_replay.rtl_bench import (
-    BENCH,
-    RESULT,
-    ROWS_FILE,
-    UNSET,
-    Layout,
-    Waves,
-    bench_text,
-    layout_of,
-    rows_text,
-)
+from mmaproof.hardware_replay import rtl_bench
 from mmaproof.hardware_replay.target import Ran, Rows, Unit
 from mmaproof.rtl import RtlUnit
 from mmaproof.rtl.elaboration import MEMORY_BYTES, Limits, as_verilog
@@ -65,7 +55,7 @@ def simulate(
     seconds: float = SECONDS,
     free: Mapping[str, int] | None = None,
     control: Mapping[str, bool] | None = None,
-    waves: Waves | None = None,
+    waves: rtl_bench.Waves | None = None,
 ) -> Simulated:
     """Return what the sources of a unit return for a batch of operands.
 
@@ -77,17 +67,17 @@ def simulate(
     tools = [make for tool, make in _TOOLS.items() if shutil.which(tool)]
     if not tools:
         raise TargetUnavailable(NONE_INSTALLED)
-    layout = layout_of(unit, free, control)
+    layout = rtl_bench.layout_of(unit, free, control)
     problems = []
     with tempfile.TemporaryDirectory(prefix="mmaproof-bench-") as place:
         folder = Path(place)
         made = replace(unit, file=as_verilog(unit.file, folder, Limits(seconds, MEMORY_BYTES)))
         try:
-            bench = bench_text(made, layout, len(batch), waves=waves)
+            bench = rtl_bench.bench_text(made, layout, len(batch), waves=waves)
         except InputError as problem:
             raise TargetUnavailable(str(problem)) from problem
         (folder / "bench.sv").write_text(bench, encoding="utf-8")
-        (folder / ROWS_FILE).write_text(rows_text(layout, batch), encoding="ascii")
+        (folder / rtl_bench.ROWS_FILE).write_text(rtl_bench.rows_text(layout, batch), encoding="ascii")
         for make in tools:
             try:
                 name, printed = make(made, folder, seconds, waves)
@@ -102,20 +92,30 @@ class _SimulatorError(Exception):
     """A simulator does not read the sources, or does not end."""
 
 
-def _icarus(unit: RtlUnit, folder: Path, seconds: float, waves: Waves | None) -> tuple[str, str]:
+def _icarus(unit: RtlUnit, folder: Path, seconds: float, waves: rtl_bench.Waves | None) -> tuple[str, str]:
     file = unit.file
-    command = ["iverilog", "-g2012", "-s", BENCH, "-o", "bench.vvp", *_defines(unit)]
+    command = ["iverilog", "-g2012", "-s", rtl_bench.BENCH, "-o", "bench.vvp", *_defines(unit)]
     command += [f"-I{(file.folder / x).resolve()}" for x in file.include]
     _run("iverilog", [*command, "bench.sv", *_sources(unit)], folder, seconds)
     fst = ["-fst"] if waves is not None and waves.file.endswith(FST) else []
     return "Icarus Verilog", _run("vvp", ["vvp", "-n", "bench.vvp", *fst], folder, seconds)
 
 
-def _verilator(unit: RtlUnit, folder: Path, seconds: float, waves: Waves | None) -> tuple[str, str]:
+def _verilator(unit: RtlUnit, folder: Path, seconds: float, waves: rtl_bench.Waves | None) -> tuple[str, str]:
     file = unit.file
     command = ["verilator", "--binary", "--timing", "-Wno-fatal", "-Wno-lint", "-Wno-style", *_defines(unit)]
     command += [f"-I{(file.folder / x).resolve()}" for x in file.include]
-    command += ["-MAKEFLAGS", _QUICKLY_COMPILED, "--top-module", BENCH, "--Mdir", "made", "-o", "bench", "bench.sv"]
+    command += [
+        "-MAKEFLAGS",
+        _QUICKLY_COMPILED,
+        "--top-module",
+        rtl_bench.BENCH,
+        "--Mdir",
+        "made",
+        "-o",
+        "bench",
+        "bench.sv",
+    ]
     command += _sources(unit)
     command += [] if waves is None else ["--trace-fst" if waves.file.endswith(FST) else "--trace"]
     _run("verilator", command, folder, seconds)
@@ -163,11 +163,11 @@ def _run(tool: str, command: Sequence[str], folder: Path, seconds: float) -> str
     return printed
 
 
-def _read(layout: Layout, printed: str, rows: int, simulator: str) -> Simulated:
-    unset = next((x.removeprefix(UNSET) for x in printed.splitlines() if x.startswith(UNSET)), None)
+def _read(layout: rtl_bench.Layout, printed: str, rows: int, simulator: str) -> Simulated:
+    unset = next((x.removeprefix(rtl_bench.UNSET) for x in printed.splitlines() if x.startswith(rtl_bench.UNSET)), None)
     if unset is not None:
         raise _SimulatorError(f"{simulator} does not keep register {unset} at the value that it is set to")
-    lines = [x.removeprefix(RESULT).strip() for x in printed.splitlines() if x.startswith(RESULT)]
+    lines = [x.removeprefix(rtl_bench.RESULT).strip() for x in printed.splitlines() if x.startswith(rtl_bench.RESULT)]
     if len(lines) != rows:
         raise _SimulatorError(f"{simulator} printed {len(lines)} rows, and {rows} are expected")
     values, undefined = [], []
@@ -268,7 +268,7 @@ def record_waves(
         signals.append(named_signals(model, given))
         c = evaluate(model, given)
     return simulate(
-        unit, OperandBatch.concatenate(rows), SECONDS, free, control, Waves(str(path.resolve()), signals)
+        unit, OperandBatch.concatenate(rows), SECONDS, free, control, rtl_bench.Waves(str(path.resolve()), signals)
     ).simulator
 
 

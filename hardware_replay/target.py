@@ -5,7 +5,7 @@ Rows of operands that a target is to run, and the d that something returned for 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, overload
 
@@ -152,3 +152,9 @@ class Target(Protocol):
 
     def run(self, rows: Rows) -> Ran:
         """Return d of each row. ``design_of`` has accepted them."""
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return the first names, and how many more there are."""
+    held = list(names)
+    return ", ".join(held[:8]) + (f" and {len(held) - 8} more" if len(held) > 8 else "")

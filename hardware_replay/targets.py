@@ -24,7 +24,7 @@ from mmaproof.hardware_replay.recordings import is_recording, read_provenance
 from mmaproof.hardware_replay.rtl_simulator import SimulatorTarget
 from mmaproof.hardware_replay.tables.reading import NOTHING_SAID, Wanted, read_answers
 from mmaproof.hardware_replay.tables.recognise import STDIN, are_there
-from mmaproof.hardware_replay.target import Answers, Ran, Rows, Target, Unit
+from mmaproof.hardware_replay.target import Answers, Ran, Rows, Target, Unit, listed
 from mmaproof.rtl import RtlUnit
 from mmaproof.rtl.meant import read_rtl, read_whole
 from mmaproof.smt.evaluate import evaluate_batch
@@ -230,23 +230,20 @@ class InstructionTarget:
                 f"several instructions of {self.name} take {asked}: {', '.join(x.name for x in fitting)}: "
                 f"choose one with --design NAME"
             )
-        raise InputError(f"no instruction of {self.name} takes {asked}: it has {_listed(self.designs)}")
+        raise InputError(f"no instruction of {self.name} takes {asked}: it has {listed(x.name for x in self.designs)}")
 
     def only(self, design: Design) -> InstructionTarget:
         """Return this target with one instruction; InputError where it has no such one."""
         if design not in self.designs:
-            raise InputError(f"{self.name} has no instruction {design.name}: it has {_listed(self.designs)}")
+            raise InputError(
+                f"{self.name} has no instruction {design.name}: it has {listed(x.name for x in self.designs)}"
+            )
         return replace(self, designs=(design,))
 
     def run(self, rows: Rows) -> Ran:
         """Return d of every row; k below the instruction's is padded with +0 (scales with 1)."""
         design = self.design_of(rows)
         return Ran.all(self.run_on(design, rows.batch.padded(design)))
-
-
-def _listed(designs: tuple[Design, ...]) -> str:
-    names = [design.name for design in designs]
-    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
 
 
 def find_target(
@@ -268,7 +265,7 @@ def find_target(
     'model:volta/mma.m8n8k4.f32.f16.f16.f32'
     """
     kind, colon, name = text.partition(":")
-    if (kind == "recording" and name) or (kind not in _KINDS and _is_file(text)):
+    if (kind == "recording" and name) or (kind not in _KINDS and (text == STDIN or are_there(text))):
         return _recording(text.removeprefix("recording:"), wanted, tuple(more))
     if more:
         raise InputError(f"{more[0]}: further rows are those of a file, and {text} can be asked itself: leave them out")
@@ -293,10 +290,6 @@ class _Kind:
     find: Callable[[str, float | None], Target]
     alone: bool = False
     """whether the kind may stand alone"""
-
-
-def _is_file(text: str) -> bool:
-    return text == STDIN or are_there(text)
 
 
 def _recording(source: str, wanted: Wanted = NOTHING_SAID, more: tuple[str, ...] = ()) -> Target:

@@ -35,30 +35,10 @@ from torch.utils._pytree import tree_leaves
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError, EmulationError
 from mmaproof.gemm.programs import Plan
-from mmaproof.torch.aten import (
-    COMPOSED,
-    EMULATED,
-    Number,
-    base_name,
-    is_made_of_others,
-    is_product,
-    refusal,
-    refused_operators,
-)
+from mmaproof.torch import aten, settings
 from mmaproof.torch.dtypes import Cast, dtype_of
 from mmaproof.torch.operators import run
 from mmaproof.torch.product import Recipe
-from mmaproof.torch.settings import (
-    Multiplier,
-    cast_of,
-    check_designs,
-    dtypes_of,
-    flag,
-    named,
-    native_of,
-    promotion_of,
-    result_of,
-)
 
 Current = Callable[[], AbstractContextManager[Any] | None]
 """Returns the context of the current thread, to be entered again, or None outside of one."""
@@ -133,7 +113,7 @@ class Emulation:
     """What a context does with products: the designs by the types of a and b, and the rest of its settings."""
 
     recipes: Sequence[Recipe]
-    backward: Multiplier | None
+    backward: settings.Multiplier | None
     result: torch.dtype | None
     native: frozenset[torch.dtype]
 
@@ -150,8 +130,8 @@ class Emulation:
         b: torch.Tensor,
         c: torch.Tensor | None = None,
         *,
-        alpha: Number = 1,
-        beta: Number = 1,
+        alpha: aten.Number = 1,
+        beta: aten.Number = 1,
         result: torch.dtype | None = None,
     ) -> torch.Tensor:
         """Return ``beta*c + alpha*(a @ b)``, rounded to the type that PyTorch, or the user, wants.
@@ -174,14 +154,14 @@ class Emulation:
     def _recipe(self, a: torch.Tensor, b: torch.Tensor) -> Recipe:
         """Return the recipe for operands of these types. EmulationError lists the types that there are designs for."""
         for recipe in self.recipes:
-            if (a.dtype, b.dtype) == dtypes_of(recipe.design):
+            if (a.dtype, b.dtype) == settings.dtypes_of(recipe.design):
                 return recipe
         if self.recipes[0].cast is not Cast.NEVER:
             return self.recipes[0]
         known = ", ".join(
             f"{first} x {second} ({recipe.design.name})"
             for recipe in self.recipes
-            for first, second in (dtypes_of(recipe.design),)
+            for first, second in (settings.dtypes_of(recipe.design),)
         )
         raise EmulationError(
             f"a product of {a.dtype} and {b.dtype} matches no design of the context: it has {known}. Convert the "
@@ -231,17 +211,17 @@ class emulating:  # noqa: N801 - read as a word in a with statement, like torch.
     ) -> None:
         if not designs:
             raise DesignError("emulating() needs the name of a design: mmaproof list designs lists them")
-        found = [named(x) for x in designs]
-        check_designs(found)
-        of_gradients = [] if backward is None else [named(backward)]
-        check_designs(of_gradients)
-        settings = cast_of(cast), promotion_of(promote_every), flag("c_outside", c_outside)
-        recipes = [Recipe(x, *settings) for x in (*found, *of_gradients)]
+        found = [settings.named(x) for x in designs]
+        settings.check_designs(found)
+        of_gradients = [] if backward is None else [settings.named(backward)]
+        settings.check_designs(of_gradients)
+        chosen = settings.cast_of(cast), settings.promotion_of(promote_every), settings.flag("c_outside", c_outside)
+        recipes = [Recipe(x, *chosen) for x in (*found, *of_gradients)]
         self._emulation = Emulation(
             recipes[: len(found)],
             of_gradients[0] if of_gradients else None,
-            result_of(result, found),
-            native_of(native, found),
+            settings.result_of(result, found),
+            settings.native_of(native, found),
         )
 
     @torch.compiler.disable
@@ -356,14 +336,14 @@ class _Mode(TorchDispatchMode):
         emulation = _ACTIVE.innermost
         if emulation is None or emulation.is_native((*args, *kwargs.values())):
             return func(*args, **kwargs)
-        if is_product(func):
+        if aten.is_product(func):
             _check_operands(func, (*args, *kwargs.values()))
-        if func in EMULATED:
-            return EMULATED[func](emulation, *args, **kwargs)
-        if is_made_of_others(func):  # linear and matmul come here whole in torch.inference_mode()
+        if func in aten.EMULATED:
+            return aten.EMULATED[func](emulation, *args, **kwargs)
+        if aten.is_made_of_others(func):  # linear and matmul come here whole in torch.inference_mode()
             with self:
                 return func.decompose(*args, **kwargs)
-        reason = refusal(func)
+        reason = aten.refusal(func)
         if reason is not None:
             raise EmulationError(reason)
         return func(*args, **kwargs)
@@ -433,10 +413,10 @@ _DEFERRING = Deferring(_current)
 @cache
 def _replacements() -> Sequence[tuple[Any, DispatchKey, Callable[..., Any]]]:
     """Return operators, the keys that they are replaced at, and by what."""
-    emulated = [(op, key, _replaced(op, function)) for op, function in EMULATED.items() for key in _KEYS]
+    emulated = [(op, key, _replaced(op, function)) for op, function in aten.EMULATED.items() for key in _KEYS]
     return [
         *emulated,
-        *((op, key, _replaced(op, _refused(op))) for op in refused_operators() for key in _keys_of_refusal(op)),
+        *((op, key, _replaced(op, _refused(op))) for op in aten.refused_operators() for key in _keys_of_refusal(op)),
     ]
 
 
@@ -445,12 +425,12 @@ _KEYS = (DispatchKey.AutogradCPU, DispatchKey.CPU)
 
 def _keys_of_refusal(op: Any) -> Sequence[DispatchKey]:
     """Return where an operator is refused. One that is written with others would be so at the first of the keys."""
-    return (*_KEYS, DispatchKey.FuncTorchBatched) if base_name(op) in COMPOSED else (DispatchKey.CPU,)
+    return (*_KEYS, DispatchKey.FuncTorchBatched) if aten.base_name(op) in aten.COMPOSED else (DispatchKey.CPU,)
 
 
 def _refused(op: Any) -> Callable[..., Any]:
     def refused(*_: Any, **__: Any) -> Any:
-        raise EmulationError(str(refusal(op)))
+        raise EmulationError(str(aten.refusal(op)))
 
     return refused
 

@@ -12,16 +12,7 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError, EmulationError
 from mmaproof.designs.operands import Patterns
 from mmaproof.hardware_replay.emulation import matmul
-from mmaproof.torch.dtypes import (
-    Cast,
-    cast_operand,
-    check_tensor,
-    describe,
-    dtype_of,
-    patterns_in,
-    scale_back,
-    tensor_of,
-)
+from mmaproof.torch import dtypes
 from mmaproof.torch.settings import Multiplier, Planned
 
 
@@ -30,7 +21,7 @@ class Recipe:
     """How a product runs on a design. Raises DesignError if the design does not allow it."""
 
     design: Multiplier
-    cast: Cast = Cast.NEVER
+    cast: dtypes.Cast = dtypes.Cast.NEVER
     promote_every: int = 0
     """elements of k after which the sum leaves the unit and is added in d's format outside it; 0 for never"""
     c_outside: bool = False
@@ -54,7 +45,7 @@ class Recipe:
     def adds_c_outside(self) -> bool:
         """Whether c never enters the unit. A sum of scaled operands has another scale than c."""
         no_place = isinstance(self.design, Planned) and not self.design.reads_c
-        return self.c_outside or self.cast is Cast.SCALED or no_place
+        return self.c_outside or self.cast is dtypes.Cast.SCALED or no_place
 
 
 def result_shape(a: torch.Tensor, b: torch.Tensor) -> tuple[int, ...]:
@@ -95,21 +86,21 @@ def product(
     """
     for name, tensor in (("a", a), ("b", b), ("c", c), ("scale_a", scale_a), ("scale_b", scale_b)):
         if tensor is not None:
-            check_tensor(name, tensor)
+            dtypes.check_tensor(name, tensor)
     design, shape = recipe.design, result_shape(a, b)
     if c is not None:
         _check_c(c, shape)
-    a, exponent_a = cast_operand("a", a, design.a_format, recipe.cast)
-    b, exponent_b = cast_operand("b", b, design.b_format, recipe.cast)
+    a, exponent_a = dtypes.cast_operand("a", a, design.a_format, recipe.cast)
+    b, exponent_b = dtypes.cast_operand("b", b, design.b_format, recipe.cast)
     _check_scales(design, scale_a, scale_b)
     outside = recipe.adds_c_outside or bool(recipe.promote_every)
     inside = None if c is None or outside else _as_c(recipe, c).expand(shape)
     if not a.shape[-1]:
-        start = torch.zeros(shape, dtype=dtype_of(design.d_format)) if inside is None else inside
-        d = start.to(dtype_of(design.d_format), copy=True)
+        start = torch.zeros(shape, dtype=dtypes.dtype_of(design.d_format)) if inside is None else inside
+        d = start.to(dtypes.dtype_of(design.d_format), copy=True)
     else:
         d = _batches(recipe, shape, a, b, (inside, scale_a, scale_b))
-    d = scale_back(d, exponent_a + exponent_b)
+    d = dtypes.scale_back(d, exponent_a + exponent_b)
     return (d + c).to(d.dtype) if c is not None and outside else d
 
 
@@ -120,11 +111,11 @@ def _batches(
     batch = shape[:-2]
     a, b = (x.expand(*batch, *x.shape[-2:]) for x in (a, b))
     spread = [None if x is None else x.expand(*batch, *x.shape[-2:]) for x in others]
-    d = torch.empty(shape, dtype=dtype_of(recipe.design.d_format))
+    d = torch.empty(shape, dtype=dtypes.dtype_of(recipe.design.d_format))
     if d.numel():
         for at in itertools.product(*map(range, batch)):
-            rest = (None if x is None else patterns_in(x[at]) for x in spread)
-            d[at] = _matrix(recipe, patterns_in(a[at]), patterns_in(b[at]), *rest)
+            rest = (None if x is None else dtypes.patterns_in(x[at]) for x in spread)
+            d[at] = _matrix(recipe, dtypes.patterns_in(a[at]), dtypes.patterns_in(b[at]), *rest)
     return d
 
 
@@ -139,18 +130,18 @@ def _matrix(
     """Return d of two matrices of patterns."""
     design = recipe.design
     if isinstance(design, Planned):
-        return tensor_of(design.multiply(a, b, c, torch.get_num_threads()), design.d_format)
+        return dtypes.tensor_of(design.multiply(a, b, c, torch.get_num_threads()), design.d_format)
     a, b, jobs = _pad(design, a, axis=1), _pad(design, b, axis=0), torch.get_num_threads()
     if not recipe.promote_every:
-        return tensor_of(matmul(design, a, b, c, scale_a, scale_b, jobs=jobs), design.d_format)
+        return dtypes.tensor_of(matmul(design, a, b, c, scale_a, scale_b, jobs=jobs), design.d_format)
     if scale_a is not None:
         raise EmulationError(
             f"promote_every and the scales of {design.base_name}: add the products of parts of K yourself"
         )
-    total = torch.zeros((a.shape[0], b.shape[1]), dtype=dtype_of(design.d_format))
+    total = torch.zeros((a.shape[0], b.shape[1]), dtype=dtypes.dtype_of(design.d_format))
     for first in range(0, a.shape[1], recipe.promote_every):
         part = slice(first, first + recipe.promote_every)
-        total += tensor_of(matmul(design, a[:, part], b[part], jobs=jobs), design.d_format)
+        total += dtypes.tensor_of(matmul(design, a[:, part], b[part], jobs=jobs), design.d_format)
     return total
 
 
@@ -168,10 +159,10 @@ def _pad(design: Design, operand: Patterns, axis: int) -> Patterns:
 def _as_c(recipe: Recipe, c: torch.Tensor) -> torch.Tensor:
     """Return c in the format of the unit's c. It is rounded only where operands may be cast."""
     fmt = recipe.design.c_format
-    wanted = dtype_of(fmt)
+    wanted = dtypes.dtype_of(fmt)
     if c.dtype == wanted or (c.dtype, wanted) in _EXACT:
         return c.to(wanted)
-    return cast_operand("c", c, fmt, recipe.cast)[0]
+    return dtypes.cast_operand("c", c, fmt, recipe.cast)[0]
 
 
 _EXACT = {
@@ -189,5 +180,11 @@ _EXACT = {
 def _check_scales(design: Multiplier, scale_a: torch.Tensor | None, scale_b: torch.Tensor | None) -> None:
     """Raise EmulationError for scales of a wrong type; mmaproof.matmul says which are missing or have a wrong shape."""
     for name, scale in (("scale_a", scale_a), ("scale_b", scale_b)):
-        if scale is not None and design.scale_format is not None and scale.dtype != dtype_of(design.scale_format):
-            raise EmulationError(f"{name} is {scale.dtype}, and the design takes {describe(design.scale_format)}")
+        if (
+            scale is not None
+            and design.scale_format is not None
+            and scale.dtype != dtypes.dtype_of(design.scale_format)
+        ):
+            raise EmulationError(
+                f"{name} is {scale.dtype}, and the design takes {dtypes.describe(design.scale_format)}"
+            )

@@ -8,40 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+from mmaproof.cli import lib
+from mmaproof.cli import options as opt
+from mmaproof.cli import output as out
 from mmaproof.cli.gemm.options import Unit
-from mmaproof.cli.options import (
-    SOLVING,
-    Dask,
-    DistributionName,
-    Json,
-    SolvingOptions,
-    argument,
-    askable,
-    option,
-    runner,
-    with_backend,
-    with_options,
-)
-from mmaproof.cli.output import (
-    Exit,
-    assumed_names,
-    counted,
-    print_json,
-    progress,
-    say,
-    say_assumed,
-    say_table,
-    say_wrapped,
-)
 from mmaproof.cli.showing import moved
-
-if TYPE_CHECKING:
-    from mmaproof.designs.design import Design
-    from mmaproof.explain.answers.listings import ErrorsAnswer, PointAnswer
-    from mmaproof.gemm.programs.plan import Plan
-    from mmaproof.gemm.tolerances.errors import MeasuredErrors, Point, Reference
+from mmaproof.designs.errors import InputError
 
 NOT_FINITE = "they or their references are not finite"
 MEANINGS = {
@@ -51,28 +25,28 @@ MEANINGS = {
 }
 
 
-@with_backend
-@with_options(without="search jobs certify seed")
+@opt.with_backend
+@opt.with_options(without="search jobs certify seed")
 def error(
     names: Annotated[
         list[str],
-        argument(
+        opt.argument(
             "ALGORITHM|PLAN...",
             "Names that `mmaproof list algorithms` lists, with @parameter=value,... to change one; or plans.",
         ),
     ],
-    k: Annotated[str, option("--k N[,N...]", "Sizes of square matrices, the lengths of the dot products.")],
+    k: Annotated[str, opt.option("--k N[,N...]", "Sizes of square matrices, the lengths of the dot products.")],
     unit: Unit = None,
-    distribution: DistributionName = "uniform",
+    distribution: opt.DistributionName = "uniform",
     reference: Annotated[
-        str, option("--reference NAME", "What results are compared with: exact, fp32 or rounded.")
+        str, opt.option("--reference NAME", "What results are compared with: exact, fp32 or rounded.")
     ] = "exact",
-    rows: Annotated[int, option("--rows N", "Rows of A that are drawn.", min=1)] = 32,
-    columns: Annotated[int, option("--columns N", "Columns of B that are drawn.", min=1)] = 32,
-    seed: Annotated[int, option("--seed N", "Seed of the matrices.", min=0)] = 0,
+    rows: Annotated[int, opt.option("--rows N", "Rows of A that are drawn.", min=1)] = 32,
+    columns: Annotated[int, opt.option("--columns N", "Columns of B that are drawn.", min=1)] = 32,
+    seed: Annotated[int, opt.option("--seed N", "Seed of the matrices.", min=0)] = 0,
     above: Annotated[
         float | None,
-        option(
+        opt.option(
             "--above T",
             "Show the mean squared error, the Frobenius norm of the errors relative to that of the reference, and "
             "the largest error relative to a reference above T in magnitude.",
@@ -80,15 +54,17 @@ def error(
         ),
     ] = None,
     bound: Annotated[
-        bool, option("--bound/--no-bound", "Show the proved bound of the errors: it takes a solver.")
+        bool, opt.option("--bound/--no-bound", "Show the proved bound of the errors: it takes a solver.")
     ] = True,
-    options: SolvingOptions = SOLVING,
-    dask: Dask = None,
-    figure: Annotated[Path | None, option("--figure FILE", "Draw error against N: a .svg, .pdf or .png file.")] = None,
-    output: Annotated[Path | None, option("-o --output", hidden=True, callback=moved("-o", "--figure"))] = None,
-    as_csv: Annotated[Path | None, option("--csv FILE", "Write the errors as comma-separated values.")] = None,
-    as_tex: Annotated[Path | None, option("--tex FILE", "Write the errors as a tabular of LaTeX.")] = None,
-    json: Json = False,
+    options: opt.SolvingOptions = opt.SOLVING,
+    dask: opt.Dask = None,
+    figure: Annotated[
+        Path | None, opt.option("--figure FILE", "Draw error against N: a .svg, .pdf or .png file.")
+    ] = None,
+    output: Annotated[Path | None, opt.option("-o --output", hidden=True, callback=moved("-o", "--figure"))] = None,
+    as_csv: Annotated[Path | None, opt.option("--csv FILE", "Write the errors as comma-separated values.")] = None,
+    as_tex: Annotated[Path | None, opt.option("--tex FILE", "Write the errors as a tabular of LaTeX.")] = None,
+    json: opt.Json = False,
 ) -> int:
     """Measure the errors of algorithms or of plans on random matrices, and compare them with a bound that is proved.
 
@@ -100,21 +76,21 @@ def error(
     """
     from mmaproof.cli.gemm.options import find_plans
     from mmaproof.cli.matrix_text import require_pictures
-    from mmaproof.designs.errors import InputError
-    from mmaproof.designs.files import make_way, write_atomically
-    from mmaproof.gemm.answers.matrices import find_distribution
-    from mmaproof.gemm.tolerances.errors import ErrorTask, errors_of, reference_of
 
-    sizes, drawn, target = parse_sizes(k), find_distribution(distribution), reference_of(reference)
+    sizes, drawn, target = (
+        parse_sizes(k),
+        lib.matrices.find_distribution(distribution),
+        lib.gemm_errors.reference_of(reference),
+    )
     if figure is not None:
         require_pictures(figure)
     plans = find_plans(names, unit)
     if target.value != "exact" and not any(x.algorithm for x in plans):
         raise InputError(f"--reference {reference}: plans are compared with the exact product of rounded operands")
-    make_way(figure, as_csv, as_tex)
+    lib.files.make_way(figure, as_csv, as_tex)
     proving = (options.solving, options.limits) if bound else None
-    with progress("measuring errors, and proving what steps lose"), runner(dask, options.solving) as run:
-        found = errors_of(
+    with out.progress("measuring errors, and proving what steps lose"), opt.runner(dask, options.solving) as run:
+        found = lib.gemm_errors.errors_of(
             plans,
             sizes,
             drawn,
@@ -124,34 +100,34 @@ def error(
             proving,
             above=above or 0.0,
             apart=dask is not None,
-            run=lambda tasks: counted(run(ErrorTask.points, tasks), "sizes", len(tasks)),
+            run=lambda tasks: out.counted(run(lib.gemm_errors.ErrorTask.points, tasks), "sizes", len(tasks)),
         )
     measured = Measured(found, plans, seed, above or 0.0)
     if json:
-        print_json(measured.answer())
+        out.print_json(measured.answer())
     else:
         measured.print(above)
     if as_csv is not None:
-        write_atomically(as_csv, measured.csv_text())
+        lib.files.write_atomically(as_csv, measured.csv_text())
     if as_tex is not None:
-        write_atomically(as_tex, measured.tex_text())
+        lib.files.write_atomically(as_tex, measured.tex_text())
     if figure is not None:
         measured.write_picture(figure)
-    return Exit.UNKNOWN if found.undecided else Exit.HOLDS
+    return out.Exit.UNKNOWN if found.undecided else out.Exit.HOLDS
 
 
 @dataclass(frozen=True)
 class Measured:
     """The errors of plans on matrices that were drawn with a seed."""
 
-    found: MeasuredErrors
-    plans: Sequence[Plan]
+    found: lib.gemm_errors.MeasuredErrors
+    plans: Sequence[lib.plan.Plan]
     seed: int
     above: float
     """what the magnitude of a reference exceeds for ``relative_above``"""
 
     @property
-    def units(self) -> list[Design]:
+    def units(self) -> list[lib.design.Design]:
         """The units that the plans call, each once."""
         return list(dict.fromkeys(y for x in self.plans for y in x.units))
 
@@ -168,35 +144,29 @@ class Measured:
         drawn = {"unit": self.name, "distribution": distribution, "reference": reference, "seed": self.seed}
         return drawn | {"above": self.above}
 
-    def answer(self) -> ErrorsAnswer:
+    def answer(self) -> lib.listings.ErrorsAnswer:
         """Return the errors as an answer."""
-        from mmaproof.explain.answers.listings import ErrorsAnswer, StepAnswer
-
         step = self.found.step
-        return ErrorsAnswer(
+        return lib.listings.ErrorsAnswer(
             **self.run,
-            step=None if step is None else StepAnswer.taken(step),
+            step=None if step is None else lib.listings.StepAnswer.taken(step),
             points=[point_of(x) for x in self.found.points],
-            assumed=assumed_names(self.units),
+            assumed=out.assumed_names(self.units),
         )
 
     def csv_text(self) -> str:
         """Return the errors as comma-separated values, with a line of names."""
-        from mmaproof.explain.answers.answer import plain
-
         text = io.StringIO()
         writer = csv.DictWriter(text, CSV_FIELDS, extrasaction="ignore", lineterminator="\n")
         writer.writeheader()
-        writer.writerows({**self.run, **plain(point_of(x))} for x in self.found.points)
+        writer.writerows({**self.run, **lib.answer.plain(point_of(x))} for x in self.found.points)
         return text.getvalue()
 
     def tex_text(self) -> str:
         """Return the errors as a tabular of LaTeX; comments say of which matrices, and what was left out."""
-        from mmaproof.explain.answers.answer import plain
-
         rows = [list(TEX_HEADS.values())]
         for point in self.found.points:
-            held = plain(point_of(point))
+            held = lib.answer.plain(point_of(point))
             name = held["algorithm"].translate(TEX_ESCAPES)
             rows.append([f"\\texttt{{{name}}}", str(held["n"]), *(tex_number(held[x]) for x in list(TEX_HEADS)[2:])])
         head, *body = (f"{' & '.join(row)} \\\\" for row in rows)
@@ -211,54 +181,48 @@ class Measured:
 
     def write_picture(self, path: Path) -> None:
         """Draw error against N. Raises InputError where the file cannot be written."""
-        from mmaproof.gemm.tolerances.errors import write_picture
-
         found, of_algorithms = self.found, any(x.algorithm for x in self.plans)
         against = found.reference.value if of_algorithms else "the exact product"
         title = f"{found.distribution.what}, against {against}"
-        write_picture(path, found.points, title if self.name == "plans" else f"{self.name}, {title}")
+        lib.gemm_errors.write_picture(path, found.points, title if self.name == "plans" else f"{self.name}, {title}")
 
     def print(self, above: float | None) -> None:
         """Print the errors for a person: a table, tolerances, and further errors where ``above`` is given."""
         found = self.found
-        say(f"{self.name}, against {MEANINGS[found.reference.value]}")
+        out.say(f"{self.name}, against {MEANINGS[found.reference.value]}")
         parts = sorted({(x.n, x.rows, x.columns) for x in found.points})
         elements = ", ".join(f"{rows} x {columns} of {n} x {n}" for n, rows, columns in parts)
-        say_wrapped(f"{found.distribution.what}, c = 0, seed {self.seed}; elements: {elements}", "  ")
+        out.say_wrapped(f"{found.distribution.what}, c = 0, seed {self.seed}; elements: {elements}", "  ")
         print_points(found.points)
         if found.step is not None:
             reason = f"{found.step.reason}, {found.step.seconds:.2f} s" if found.step.lemmas else found.step.reason
-            say_wrapped(reason, "  proved: " if found.step.proved else "  ")
+            out.say_wrapped(reason, "  proved: " if found.step.proved else "  ")
             for x in found.points:
                 print_bound(x, found.reference)
         print_proved_bounds(found.points)
-        say_assumed(self.units, indent="")
+        out.say_assumed(self.units, indent="")
         if above is not None:
             print_above(found.points, above)
 
 
 def parse_sizes(text: str) -> list[int]:
     """Return the sizes that ``--k`` spells, in order. Raises InputError, and DesignError for one that is too long."""
-    from mmaproof.designs.errors import InputError
-
     parts = text.split(",")
     if not all(x.strip().isascii() and x.strip().isdigit() and int(x) for x in parts):
         raise InputError(f"--k {text}: sizes of matrices are needed, integers from 1 joined by commas: 256,1024,4096")
     sizes = sorted({int(x) for x in parts})
-    askable(sizes[-1])
+    opt.askable(sizes[-1])
     return sizes
 
 
-def point_of(point: Point) -> PointAnswer:
+def point_of(point: lib.gemm_errors.Point) -> lib.listings.PointAnswer:
     """Return the errors of one algorithm at one size as a part of an answer; bounds are rounded up."""
-    from mmaproof.explain.answers.listings import PointAnswer
-    from mmaproof.gemm.tolerances.given import rounded_up
 
     def up(x: Fraction | None) -> float | None:
-        return None if x is None else rounded_up(x)
+        return None if x is None else lib.given.rounded_up(x)
 
     bound, sizes = point.bound, None if point.bound is None else point.bound.sizes
-    return PointAnswer.taken(
+    return lib.listings.PointAnswer.taken(
         point,
         algorithm=point.plan.label,
         unit="+".join(x.name for x in point.plan.units),
@@ -316,7 +280,7 @@ def tex_number(x: float | None) -> str:
     return f"${digits} \\cdot 10^{{{int(exponent)}}}$" if exponent else f"${digits}$"
 
 
-def print_points(points: Sequence[Point]) -> None:
+def print_points(points: Sequence[lib.gemm_errors.Point]) -> None:
     """Print the errors as a table, and how many elements are left out of it."""
     from rich.table import Table
     from rich.text import Text
@@ -329,8 +293,8 @@ def print_points(points: Sequence[Point]) -> None:
         numbers = [None if x.largest is None else float(x.largest), x.mean, x.relative, x.ulps, x.bias]
         cells = ["-" if v is None else f"{v:.2g}" for v in numbers]
         table.add_row(*map(Text, (x.plan.label, str(x.n), *cells, "-" if bound is None else up(bound))))
-    say_table(table)
-    say_wrapped(
+    out.say_table(table)
+    out.say_wrapped(
         "largest, mean: of |d - reference|; relative: largest part of sum |a||b|; ulps: median, of the reference in "
         "the format of d; bias: mean of d - reference",
         "  ",
@@ -338,52 +302,50 @@ def print_points(points: Sequence[Point]) -> None:
     for x in points:
         if x.not_finite:
             left_out = f"{x.not_finite} elements left out: {NOT_FINITE}"
-            say(f"  {x.plan.label}, N = {x.n}: {left_out}")
+            out.say(f"  {x.plan.label}, N = {x.n}: {left_out}")
 
 
-def print_above(points: Sequence[Point], above: float) -> None:
+def print_above(points: Sequence[lib.gemm_errors.Point], above: float) -> None:
     """Print the errors that `--above` asks for."""
     for x in points:
         values = {"squared": x.squared, "Frobenius": x.frobenius, f"relative above {above:g}": x.relative_above}
         shown = ", ".join(f"{key} {'-' if value is None else f'{value:.3g}'}" for key, value in values.items())
-        say_wrapped(f"{x.plan.label}, N = {x.n}: {shown}", "  ")
+        out.say_wrapped(f"{x.plan.label}, N = {x.n}: {shown}", "  ")
 
 
-def print_bound(point: Point, reference: Reference) -> None:
+def print_bound(point: lib.gemm_errors.Point, reference: lib.gemm_errors.Reference) -> None:
     """Print the bound of an algorithm at one size as a tolerance, rounded up, or why there is none."""
     if point.bound is None or point.bound.sizes is None:
         return
     name, sizes, value = point.plan.label, point.bound.sizes, point.bound.value
     if value is None:
-        say_wrapped(f"no bound for {name}, K = {point.n}: {point.bound.reason}", "  ")
+        out.say_wrapped(f"no bound for {name}, K = {point.n}: {point.bound.reason}", "  ")
         return
     operands = f"|a| <= {size(sizes.a)}, |b| <= {size(sizes.b)}, c = 0, K = {point.n}"
     part = up(value / (point.n * sizes.a * sizes.b))
-    say(f"  |d - {reference.value}| <= {up(value)} for {operands}: {name} ({part} of K |a| |b| at these sizes)")
+    out.say(f"  |d - {reference.value}| <= {up(value)} for {operands}: {name} ({part} of K |a| |b| at these sizes)")
 
 
-def print_proved_bounds(points: Sequence[Point]) -> None:
+def print_proved_bounds(points: Sequence[lib.gemm_errors.Point]) -> None:
     """Print the bounds of plans as multiples of the largest errors, by what they are proved, and which are smaller."""
-    from mmaproof.gemm.tolerances.errors import tighter
-
     bounded = [x for x in points if x.bound is not None and x.bound.sizes is None]
     for x in bounded:
         bound, name = x.bound, f"{x.plan.label}, N = {x.n}"
         if bound is None or bound.value is None:
-            say_wrapped(f"no bound for {name}: {None if bound is None else bound.reason}", "  ")
+            out.say_wrapped(f"no bound for {name}: {None if bound is None else bound.reason}", "  ")
         elif x.largest:
             times = float(bound.value / x.largest)
-            say_wrapped(f"{name}: the bound is {times:.3g} times the largest error (proved: {bound.reason})", "  ")
+            out.say_wrapped(f"{name}: the bound is {times:.3g} times the largest error (proved: {bound.reason})", "  ")
         else:
-            say_wrapped(f"{name}: no error was found (the bound is proved: {bound.reason})", "  ")
+            out.say_wrapped(f"{name}: no error was found (the bound is proved: {bound.reason})", "  ")
     for n in dict.fromkeys(x.n for x in bounded):
         first, *others = (x for x in bounded if x.n == n)
         for other in others:
             if first.bound is None or other.bound is None or None in (first.bound.value, other.bound.value):
                 continue
-            below, above, same = tighter(first, other)
+            below, above, same = lib.gemm_errors.tighter(first, other)
             text = f"smaller for {below} elements, larger for {above}, the same for {same}"
-            say_wrapped(f"N = {n}: the bound of {first.plan.label} against {other.plan.label}: {text}", "  ")
+            out.say_wrapped(f"N = {n}: the bound of {first.plan.label} against {other.plan.label}: {text}", "  ")
 
 
 def up(x: Fraction) -> str:

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-from mmaproof.cli.options import COLUMNS, ROWS, Json, Seed, SilenceOfProduct, argument, option, with_backend
+from mmaproof.cli import lib
+from mmaproof.cli import options as opt
 from mmaproof.cli.output import Exit, assumed_names, complain, print_json, progress, say, say_wrapped
-
-if TYPE_CHECKING:
-    from mmaproof.designs.formats import Format
-    from mmaproof.explain.answers.listings import KernelAnswer, KernelFinding
-    from mmaproof.gemm.kernels.outcome import Difference, Finding, Outcome
-    from mmaproof.gemm.programs import Plan
-    from mmaproof.hardware_replay.matrix_targets import Product, RecordedProduct
+from mmaproof.designs.errors import InputError
 
 SHOWN = 6
 """Plans of a list that are printed."""
@@ -23,11 +18,11 @@ _LEADS = {
 }
 
 
-@with_backend
+@opt.with_backend
 def identify(
     target: Annotated[
         str,
-        argument(
+        opt.argument(
             "TARGET",
             "python:MODULE:FUNCTION, process:COMMAND, files:A.npy,B.npy,D.npy[,SA.npy,SB.npy] (scales of blocks), "
             "or FILE with matrices a, b and d.",
@@ -35,23 +30,23 @@ def identify(
     ],
     interface: Annotated[
         str | None,
-        option(
+        opt.option(
             "--interface D.A.B[.SCALE]",
             "Formats as in names of instructions: f32.bf16.bf16, f32.e4m3.e4m3.ue8m0; default f32.f32.f32, or what the "
             "types of a file's arrays say.",
         ),
     ] = None,
-    m: Annotated[int | None, ROWS] = None,
-    n: Annotated[int | None, COLUMNS] = None,
-    k: Annotated[int | None, option("--k N", "Columns of a and rows of b.", min=1)] = None,
-    plans: Annotated[list[str] | None, option("--plan PLAN", "A plan to be tried first.")] = None,
-    seed: Seed = 0,
-    timeout: Annotated[str, option("--timeout TIME", "For the search and the validation: 60s, 5m.")] = "2m",
+    m: Annotated[int | None, opt.ROWS] = None,
+    n: Annotated[int | None, opt.COLUMNS] = None,
+    k: Annotated[int | None, opt.option("--k N", "Columns of a and rows of b.", min=1)] = None,
+    plans: Annotated[list[str] | None, opt.option("--plan PLAN", "A plan to be tried first.")] = None,
+    seed: opt.Seed = 0,
+    timeout: Annotated[str, opt.option("--timeout TIME", "For the search and the validation: 60s, 5m.")] = "2m",
     validate: Annotated[
-        int, option("--validate N", "Outputs of the validation with fresh operands.", min=1)
+        int, opt.option("--validate N", "Outputs of the validation with fresh operands.", min=1)
     ] = 1_000_000,
-    silence: SilenceOfProduct = "60s",
-    json: Json = False,
+    silence: opt.SilenceOfProduct = "60s",
+    json: opt.Json = False,
 ) -> int:
     """Find out how a kernel multiplies matrices: in which order it adds, in which blocks of k, and on which unit.
 
@@ -60,23 +55,20 @@ def identify(
     a list are compared with it. Exit status 0: a plan was found that agrees with everything; 1: none was found;
     3: time ran out, the kernel did not answer or answers differently each time, or the product is recorded.
     """
-    from mmaproof.gemm.programs import read_plan
-    from mmaproof.hardware_replay.matrix_targets import RecordedProduct, find_matrix_target
-    from mmaproof.smt.solving.limits import parse_seconds
-
-    given = [read_plan(x) for x in plans or ()]
-    seconds = parse_seconds(timeout)
-    found = find_matrix_target(target, min(parse_seconds(silence), seconds))
-    formats = _formats(interface or (found.interface if isinstance(found, RecordedProduct) else "f32.f32.f32"))
+    given = [lib.programs.read_plan(x) for x in plans or ()]
+    seconds = lib.limits.parse_seconds(timeout)
+    found = lib.matrix_targets.find_matrix_target(target, min(lib.limits.parse_seconds(silence), seconds))
+    formats = _formats(
+        interface or (found.interface if isinstance(found, lib.matrix_targets.RecordedProduct) else "f32.f32.f32")
+    )
     with progress("identifying"):
-        if isinstance(found, RecordedProduct):
+        if isinstance(found, lib.matrix_targets.RecordedProduct):
             outcome = _recorded(found, formats, (m, n, k), seconds, given, seed)
         else:
-            from mmaproof.gemm.kernels.asked import Asked
-            from mmaproof.gemm.kernels.identify import KernelSearch
-
-            asked = Asked(found, _product(formats, m, n, k))
-            outcome = KernelSearch(asked, seconds=seconds, seed=seed, validation=validate, given=given).search()
+            asked = lib.asked.Asked(found, _product(formats, m, n, k))
+            outcome = lib.kernel_search.KernelSearch(
+                asked, seconds=seconds, seed=seed, validation=validate, given=given
+            ).search()
     if json:
         print_json(kernel_of(outcome))
     else:
@@ -88,12 +80,9 @@ def identify(
     return Exit.HOLDS if outcome.found else Exit.REFUTED
 
 
-def _formats(text: str) -> tuple[Format, Format, Format, Format | None]:
+def _formats(text: str) -> tuple[lib.formats.Format, lib.formats.Format, lib.formats.Format, lib.formats.Format | None]:
     """Return the formats of a, b, d and of scales that ``D.A.B`` or ``D.A.B.SCALE`` spells."""
-    from mmaproof.designs.errors import InputError
-    from mmaproof.designs.formats import FORMATS
-
-    named = {f.isa_name: f for f in FORMATS.values()} | dict(FORMATS)
+    named = {f.isa_name: f for f in lib.formats.FORMATS.values()} | dict(lib.formats.FORMATS)
     parts = text.split(".")
     unknown = [x for x in parts if x not in named]
     if unknown:
@@ -108,11 +97,11 @@ def _formats(text: str) -> tuple[Format, Format, Format, Format | None]:
 
 
 def _product(
-    formats: tuple[Format, Format, Format, Format | None], m: int | None, n: int | None, k: int | None
-) -> Product:
-    from mmaproof.designs.errors import InputError
-    from mmaproof.hardware_replay.matrix_targets import Product
-
+    formats: tuple[lib.formats.Format, lib.formats.Format, lib.formats.Format, lib.formats.Format | None],
+    m: int | None,
+    n: int | None,
+    k: int | None,
+) -> lib.matrix_targets.Product:
     if m is None or n is None or k is None:
         raise InputError("a kernel may choose another way for each shape: give --m, --n and --k")
     if formats[3] is not None:
@@ -120,34 +109,28 @@ def _product(
             f"a kernel is asked for products without scales of blocks ({formats[3].isa_name}): record a product with "
             "its scales and give files:A.npy,B.npy,D.npy,SA.npy,SB.npy"
         )
-    return Product(m, n, k, *formats[:3])
+    return lib.matrix_targets.Product(m, n, k, *formats[:3])
 
 
 def _recorded(
-    recorded: RecordedProduct,
-    formats: tuple[Format, Format, Format, Format | None],
+    recorded: lib.matrix_targets.RecordedProduct,
+    formats: tuple[lib.formats.Format, lib.formats.Format, lib.formats.Format, lib.formats.Format | None],
     sizes: tuple[int | None, int | None, int | None],
     seconds: float,
-    given: list[Plan],
+    given: list[lib.programs.Plan],
     seed: int,
-) -> Outcome:
-    from mmaproof.designs.errors import InputError
-    from mmaproof.gemm.kernels.fit import Answer
-    from mmaproof.gemm.kernels.identify import search_recorded
-
+) -> lib.kernel_outcome.Outcome:
     product = recorded.product(*formats)
     for name, size, held in zip("mnk", sizes, (product.m, product.n, product.k), strict=True):
         if size not in (None, held):
             raise InputError(f"{recorded.name} holds a product of {name} = {held}, not {size}: leave --{name} out")
-    answer = Answer("recorded", *recorded.patterns(product), recorded.scale_patterns(product))
-    return search_recorded(answer, product, recorded.name, seconds=seconds, given=given, seed=seed)
+    answer = lib.kernel_fit.Answer("recorded", *recorded.patterns(product), recorded.scale_patterns(product))
+    return lib.kernel_search.search_recorded(answer, product, recorded.name, seconds=seconds, given=given, seed=seed)
 
 
-def kernel_of(outcome: Outcome) -> KernelAnswer:
+def kernel_of(outcome: lib.kernel_outcome.Outcome) -> lib.listings.KernelAnswer:
     """Return the outcome as an answer."""
-    from mmaproof.explain.answers.listings import KernelAnswer
-
-    return KernelAnswer.taken(
+    return lib.listings.KernelAnswer.taken(
         outcome,
         outcome.product,
         interface=outcome.product.formats,
@@ -157,23 +140,20 @@ def kernel_of(outcome: Outcome) -> KernelAnswer:
     )
 
 
-def _finding_of(finding: Finding, product: Product) -> KernelFinding:
-    from mmaproof.explain.answers.listings import FirstDifference, KernelFinding, Rival
-    from mmaproof.gemm.kernels.tree import text_of
-
+def _finding_of(finding: lib.kernel_outcome.Finding, product: lib.matrix_targets.Product) -> lib.listings.KernelFinding:
     plan, nearest, difference = finding.plan, finding.nearest, finding.difference
-    return KernelFinding.taken(
+    return lib.listings.KernelFinding.taken(
         finding,
         elements=product.m * product.n if finding.where is None else int(finding.where.sum()),
-        tree=None if finding.tree is None else text_of(finding.tree),
+        tree=None if finding.tree is None else lib.tree.text_of(finding.tree),
         plan=None if plan is None else plan.name,
         same=[x.name for x in finding.same],
-        rivals=[Rival(plan=x.plan.name, verdict=str(x.verdict), how=x.how) for x in finding.rivals],
+        rivals=[lib.listings.Rival(plan=x.plan.name, verdict=str(x.verdict), how=x.how) for x in finding.rivals],
         validated=finding.validated if plan is not None else 0,
         nearest=None if plan is not None or nearest is None else nearest.name,
         difference=None
         if difference is None
-        else FirstDifference.taken(
+        else lib.listings.FirstDifference.taken(
             difference,
             operands=difference.answer.kind,
             returned=product.d.hex(difference.returned),
@@ -183,7 +163,7 @@ def _finding_of(finding: Finding, product: Product) -> KernelFinding:
     )
 
 
-def print_kernel(outcome: Outcome) -> None:
+def print_kernel(outcome: lib.kernel_outcome.Outcome) -> None:
     """Print the outcome for a person."""
     say(f"{outcome.target}, {outcome.product.shape}, {outcome.product.formats}")
     for finding in outcome.findings:
@@ -196,7 +176,7 @@ def print_kernel(outcome: Outcome) -> None:
             _print_nearest(finding, outcome)
 
 
-def _place(finding: Finding) -> str:
+def _place(finding: lib.kernel_outcome.Finding) -> str:
     """Return where the elements of a finding are."""
     import numpy as np
 
@@ -210,17 +190,15 @@ def _place(finding: Finding) -> str:
     )
 
 
-def _print_tree(finding: Finding, outcome: Outcome) -> None:
-    from mmaproof.gemm.kernels.tree import text_of
-
+def _print_tree(finding: lib.kernel_outcome.Finding, outcome: lib.kernel_outcome.Outcome) -> None:
     if finding.tree is None:
         say_wrapped(f"{finding.no_tree}", "  no tree: ")
         return
-    say_wrapped(text_of(finding.tree), "  adds k = ")
+    say_wrapped(lib.tree.text_of(finding.tree), "  adds k = ")
     say(f"    from {finding.pairs} pairs of masked products; {outcome.calls} calls in all")
 
 
-def _print_plan(finding: Finding, outcome: Outcome) -> None:
+def _print_plan(finding: lib.kernel_outcome.Finding, outcome: lib.kernel_outcome.Outcome) -> None:
     plan = finding.plan
     if plan is None:
         return
@@ -245,7 +223,7 @@ def _listed(names: list[str]) -> str:
     return "; ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
 
 
-def _print_nearest(finding: Finding, outcome: Outcome) -> None:
+def _print_nearest(finding: lib.kernel_outcome.Finding, outcome: lib.kernel_outcome.Outcome) -> None:
     why = "time ran out before a plan was found" if outcome.late else "no plan was found"
     say(f"  {why} that agrees: {finding.tried} tried")
     if finding.nearest is None:
@@ -262,7 +240,7 @@ def _print_nearest(finding: Finding, outcome: Outcome) -> None:
         )
 
 
-def _print_difference(difference: Difference, product: Product) -> None:
+def _print_difference(difference: lib.kernel_outcome.Difference, product: lib.matrix_targets.Product) -> None:
     say(
         f"    differs in {difference.count:,} of {difference.of:,} outputs of {difference.answer.kind} operands; first "
         f"in d[{difference.row}, {difference.column}]: {product.d.hex(difference.returned)} returned, "

@@ -5,58 +5,54 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from mmaproof.cli.options import argument, option
+from mmaproof.cli import lib
+from mmaproof.cli import options as opt
 from mmaproof.cli.output import complain, progress
+from mmaproof.designs.errors import InputError
 
 
 def init(
-    sources: Annotated[list[Path] | None, argument("FILE...", "Sources: .v, .sv, .vhd, .vhdl.")] = None,
+    sources: Annotated[list[Path] | None, opt.argument("FILE...", "Sources: .v, .sv, .vhd, .vhdl.")] = None,
     *,
     top: Annotated[
-        str | None, option("--top M", "The top module. Default: the only one that no other has inside.")
+        str | None, opt.option("--top M", "The top module. Default: the only one that no other has inside.")
     ] = None,
     filelist: Annotated[
-        list[Path] | None, option("-f --filelist FILE", "A list of sources, as simulators read it. Repeatable.")
+        list[Path] | None, opt.option("-f --filelist FILE", "A list of sources, as simulators read it. Repeatable.")
     ] = None,
-    design: Annotated[str | None, option("--design DESIGN", "What it is meant to be.")] = None,
-    include: Annotated[list[Path] | None, option("-I --include FOLDER", "Where files are included from.")] = None,
-    define: Annotated[list[str] | None, option("-D --define NAME=VALUE", "A macro. Repeatable.")] = None,
+    design: Annotated[str | None, opt.option("--design DESIGN", "What it is meant to be.")] = None,
+    include: Annotated[list[Path] | None, opt.option("-I --include FOLDER", "Where files are included from.")] = None,
+    define: Annotated[list[str] | None, opt.option("-D --define NAME=VALUE", "A macro. Repeatable.")] = None,
     parameter: Annotated[
-        list[str] | None, option("-G --parameter NAME=VALUE", "Of the top module. Repeatable.")
+        list[str] | None, opt.option("-G --parameter NAME=VALUE", "Of the top module. Repeatable.")
     ] = None,
-    output: Annotated[Path | None, option("-o --output UNIT.toml", "The file to write; default: print it.")] = None,
+    output: Annotated[Path | None, opt.option("-o --output UNIT.toml", "The file to write; default: print it.")] = None,
     identify: Annotated[
-        bool, option("--identify", "Find out which design it is, and prove it: `mmaproof identify rtl:UNIT.toml`.")
+        bool, opt.option("--identify", "Find out which design it is, and prove it: `mmaproof identify rtl:UNIT.toml`.")
     ] = False,
 ) -> int:
     """Write a first map of a module: which ports may be operands, constants and the clock. Check every line of it."""
-    from mmaproof.designs.catalogue import find_design
-    from mmaproof.designs.errors import InputError
-    from mmaproof.designs.files import require_writable
-    from mmaproof.rtl.init import checked_top, first_map
-    from mmaproof.rtl.unit_file import FileList, read_file_list
-
     if output is not None:
-        require_writable(output)
+        lib.files.require_writable(output)
         if output.exists():
             raise InputError(f"{output}: the file exists: it may be the work of a person; name another one")
-    listed = FileList()
+    listed = lib.unit_file.FileList()
     for path in filelist or ():
-        read_file_list(path, Path(), listed)
+        lib.unit_file.read_file_list(path, Path(), listed)
     files = [*map(Path, listed.sources), *(sources or ())]
     if identify and output is None:
         raise InputError("--identify asks about the file that is written: name it with -o UNIT.toml")
     if not files:
         raise InputError("rtl init: no sources: name files, or a list of them with -f")
     with progress(f"elaborating {top or 'the sources'}"):
-        text = first_map(
+        text = lib.rtl_init.first_map(
             files,
-            None if top is None else checked_top(top),
+            None if top is None else lib.rtl_init.checked_top(top),
             Path("UNIT.toml") if output is None else output,
             include=[*map(Path, listed.include), *(include or ())],
             defines=listed.defines | _values(define, "--define"),
             parameters=_values(parameter, "--parameter"),
-            design=None if design is None else find_design(design).name,
+            design=None if design is None else lib.catalogue.find_design(design).name,
         )
     if output is None:
         print(text, end="")
@@ -71,8 +67,6 @@ def init(
 
 
 def _values(texts: list[str] | None, option: str) -> dict[str, str]:
-    from mmaproof.designs.errors import InputError
-
     found = {}
     for text in texts or ():
         name, _, value = text.partition("=")

@@ -7,47 +7,15 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+from mmaproof.cli import lib, verdicts
+from mmaproof.cli import options as opt
 from mmaproof.cli.compare import differing_fields, pictures_of, witness_vector
 from mmaproof.cli.operands import operand_lines
-from mmaproof.cli.options import (
-    QUESTION,
-    SOLVING,
-    QuestionOptions,
-    SolvingOptions,
-    UnitPath,
-    argument,
-    option,
-    with_backend,
-    with_options,
-)
 from mmaproof.cli.output import EXIT_STATUS, assumed_names, complain, progress, say, say_wrapped, tool_version
 from mmaproof.cli.showing import SHOWING, ShowingOptions, draw
-from mmaproof.cli.verdicts import (
-    Case,
-    asked,
-    conditional,
-    decided,
-    in_words,
-    say_decided,
-    say_witness,
-    with_conditions,
-    write_junit,
-)
-
-if TYPE_CHECKING:
-    from mmaproof.designs.design import Design
-    from mmaproof.designs.element import Operands
-    from mmaproof.designs.transitions import Transition
-    from mmaproof.explain.answers.verdicts import Net, NetlistProved, Simulated
-    from mmaproof.generators.vectors import Vector
-    from mmaproof.hardware_replay.rtl_simulator import SourceRun
-    from mmaproof.rtl import RtlUnit
-    from mmaproof.verification.compare import Comparison
-    from mmaproof.verification.differing_nets import DifferingNet
-    from mmaproof.verification.netlists import Answered
-
+from mmaproof.designs.errors import InputError, TargetUnavailable
 
 WORDS = {"equivalent": "equal", "different": "different", "unknown": "unknown", "vacuous": "vacuous"}
 """What the verdicts of a comparison are called here."""
@@ -63,38 +31,36 @@ class Proof:
     That is what the sources return for it, and the nets that differ, of which the last is d.
     """
 
-    unit: RtlUnit
-    meant: Design
-    answer: Comparison
-    ran: SourceRun | None
-    nets: tuple[DifferingNet, ...]
-    answered: tuple[Answered, ...] = ()
-    ran_of_answered: tuple[SourceRun | None, ...] = ()
+    unit: lib.rtl.RtlUnit
+    meant: lib.design.Design
+    answer: lib.compare.Comparison
+    ran: lib.rtl_simulator.SourceRun | None
+    nets: tuple[lib.differing_nets.DifferingNet, ...]
+    answered: tuple[lib.netlists.Answered, ...] = ()
+    ran_of_answered: tuple[lib.rtl_simulator.SourceRun | None, ...] = ()
 
     @property
     def verdict(self) -> str:
         """The verdict in one word, without its conditions: of the step, and of what is claimed beside it."""
-        from mmaproof.verification.compare import WORDS as WORDS_OF
-        from mmaproof.verification.netlists import whole_status
-
-        return WORDS[WORDS_OF[whole_status(self.answer, self.answered)]]
+        return WORDS[lib.compare.WORDS[lib.netlists.whole_status(self.answer, self.answered)]]
 
     @property
     def induction(self) -> str:
         """What follows for several clock cycles of a register that is c and d, or why nothing does."""
-        from mmaproof.designs.transitions import DRAIN
-        from mmaproof.verification.netlists import has_first_step, holds_while_disabled, why_no_induction
-
         file, model = self.unit.file, self.answer.question.designs[1]
-        why = why_no_induction(self.answer, self.answered, self.unit.not_direct)
+        why = lib.netlists.why_no_induction(self.answer, self.answered, self.unit.not_direct)
         if why is not None:
             return f"one clock cycle only: {why}"
         steps = "steps of" if model.k != self.meant.k else "dot products by"
         enabled = "enabled " if file.control.enable is not None else ""
-        others = " and any number of cycles between them that keep it" if holds_while_disabled(self.answered) else ""
+        others = (
+            " and any number of cycles between them that keep it"
+            if lib.netlists.holds_while_disabled(self.answered)
+            else ""
+        )
         first = f"; {'an enabled' if enabled else 'the'} clear is itself the first of the n"
-        first = first if has_first_step(self.answered) else ""
-        claim = next((x.claim for x in self.answered if x.claim.key == DRAIN), None)
+        first = first if lib.netlists.has_first_step(self.answered) else ""
+        claim = next((x.claim for x in self.answered if x.claim.key == lib.transitions.DRAIN), None)
         read = "" if claim is None else f"; {claim.text}"
         return (
             f"by induction on clock cycles: after a clear and n {enabled}cycles without one{others}, the register "
@@ -117,47 +83,46 @@ class WrittenOptions:
     """Which of these files are written: the options that ``with_options`` gives a command, as they were typed."""
 
     vcd: Annotated[
-        Path | None, option("--vcd FILE", "Record the witness on the sources, beside the model's signals (.vcd, .fst).")
+        Path | None,
+        opt.option("--vcd FILE", "Record the witness on the sources, beside the model's signals (.vcd, .fst)."),
     ] = None
     bench: Annotated[
         Path | None,
-        option("--bench FOLDER", "Write a self-checking test bench (Verilog, cocotb) of the witness, or of --suite."),
+        opt.option(
+            "--bench FOLDER", "Write a self-checking test bench (Verilog, cocotb) of the witness, or of --suite."
+        ),
     ] = None
     suite: Annotated[
         str | None,
-        option("--suite SOURCE", "Rows of the bench: a vector file, a recording, or a distribution of operands."),
+        opt.option("--suite SOURCE", "Rows of the bench: a vector file, a recording, or a distribution of operands."),
     ] = None
     sva: Annotated[
-        Path | None, option("--sva FOLDER", "Write an assertion with the model, as a module that is bound to the unit.")
+        Path | None,
+        opt.option("--sva FOLDER", "Write an assertion with the model, as a module that is bound to the unit."),
     ] = None
 
     def ready(self) -> None:
         """Refuse what cannot be written. Raises InputError."""
-        from mmaproof.designs.errors import InputError
-        from mmaproof.designs.files import require_new_folder, require_writable
-
         if self.vcd is not None:
-            require_writable(self.vcd)
+            lib.files.require_writable(self.vcd)
         for folder in (self.bench, self.sva):
             if folder is not None:
-                require_new_folder(folder)
+                lib.files.require_new_folder(folder)
         if self.suite is not None and self.bench is None:
             raise InputError(f"--suite {self.suite}: says what rows a test bench has: give --bench FOLDER too")
 
-    def write_assertion(self, unit: RtlUnit, meant: Design) -> None:
+    def write_assertion(self, unit: lib.rtl.RtlUnit, meant: lib.design.Design) -> None:
         """Write the assertion, if it is wanted."""
         if self.sva is None:
             return
-        from mmaproof.generators.formats.verilog import write_texts
-        from mmaproof.generators.models.sv_model import assertion_files
 
-        write_texts(self.sva, assertion_files(unit, meant, tool_version()))
+        lib.verilog.write_texts(self.sva, lib.sv_model.assertion_files(unit, meant, tool_version()))
 
     def write_waves(
         self,
-        unit: RtlUnit,
-        model: Design,
-        witness: Operands | None,
+        unit: lib.rtl.RtlUnit,
+        model: lib.design.Design,
+        witness: lib.element.Operands | None,
         free: Mapping[str, int],
         control: Mapping[str, bool] | None,
     ) -> None:
@@ -167,20 +132,18 @@ class WrittenOptions:
         if witness is None:
             complain(f"note: {self.vcd} is not written: there is no witness")
             return
-        from mmaproof.designs.errors import TargetUnavailable
-        from mmaproof.hardware_replay.rtl_simulator import record_waves
 
         with progress("recording the witness"):
             try:
-                record_waves(unit, model, witness, self.vcd, free=free, control=control)
+                lib.rtl_simulator.record_waves(unit, model, witness, self.vcd, free=free, control=control)
             except TargetUnavailable as problem:
                 complain(f"note: {self.vcd} is not written: {problem}")
 
     def write_bench(
         self,
-        unit: RtlUnit,
-        model: Design,
-        witness: Vector | None,
+        unit: lib.rtl.RtlUnit,
+        model: lib.design.Design,
+        witness: lib.vectors.Vector | None,
         free: Mapping[str, int],
         control: Mapping[str, bool] | None,
         seed: int,
@@ -188,28 +151,25 @@ class WrittenOptions:
         """Write the bench, if it is wanted: of the witness, else of a suite or of random operands."""
         if self.bench is None:
             return
-        from mmaproof.designs.errors import InputError, TargetUnavailable
-        from mmaproof.generators.formats.selection import Selection, select
-        from mmaproof.generators.formats.verilog import write_unit_bench
-        from mmaproof.rtl.meant import in_one_pass
-        from mmaproof.smt.trace import evaluate
 
-        model = in_one_pass(unit.design, model)
+        model = lib.meant.in_one_pass(unit.design, model)
         if witness is not None:
-            expected = {model.name: evaluate(model, witness.operands)}
-            selection = Selection((replace(witness, outputs=expected),), "the witness", {}, tool_version())
+            expected = {model.name: lib.trace.evaluate(model, witness.operands)}
+            selection = lib.selection.Selection(
+                (replace(witness, outputs=expected),), "the witness", {}, tool_version()
+            )
         else:
             rows = 1000 if self.suite is None else None
-            selection = select(
+            selection = lib.selection.select(
                 self.suite or "uniform-bits", [model], k=unit.design.k, rows=rows, seed=seed, version=tool_version()
             )
         if unit.fixed:
             vectors = [replace(x, operands=unit.completed(x.operands)) for x in selection.vectors]
-            vectors = [replace(x, outputs={model.name: evaluate(model, x.operands)}) for x in vectors]
+            vectors = [replace(x, outputs={model.name: lib.trace.evaluate(model, x.operands)}) for x in vectors]
             selection = replace(selection, vectors=tuple(vectors))
         try:
             drawn = seed if witness is None else None
-            write_unit_bench(unit, selection, self.bench, free=free, control=control, seed=drawn)
+            lib.verilog.write_unit_bench(unit, selection, self.bench, free=free, control=control, seed=drawn)
         except (InputError, TargetUnavailable) as problem:
             complain(f"note: {self.bench} is not written: {problem}")
 
@@ -218,15 +178,17 @@ WRITTEN = WrittenOptions()
 """What is written without options: nothing."""
 
 
-@with_backend
-@with_options(keeps=True, timeout=TIMEOUT)
+@opt.with_backend
+@opt.with_options(keeps=True, timeout=TIMEOUT)
 def prove(
-    path: UnitPath,
-    design: Annotated[str | None, argument("[DESIGN]", "What it is meant to be; default what UNIT.toml says.")] = None,
-    question: QuestionOptions = QUESTION,
-    options: SolvingOptions = SOLVING,
+    path: opt.UnitPath,
+    design: Annotated[
+        str | None, opt.argument("[DESIGN]", "What it is meant to be; default what UNIT.toml says.")
+    ] = None,
+    question: opt.QuestionOptions = opt.QUESTION,
+    options: opt.SolvingOptions = opt.SOLVING,
     simulate: Annotated[
-        bool, option("--simulate/--no-simulate", "Replay a witness on the sources in a simulator.")
+        bool, opt.option("--simulate/--no-simulate", "Replay a witness on the sources in a simulator.")
     ] = True,
     showing: ShowingOptions = SHOWING,
     written: WrittenOptions = WRITTEN,
@@ -238,29 +200,25 @@ def prove(
     Exit status 0: equal, or equal when (proved); 1: different (operands are shown, and replayed on the sources in a
     simulator where one is installed); 3: unknown or vacuous, or proved in a way that --bundle cannot write.
     """
-    from mmaproof.designs.errors import InputError
-    from mmaproof.rtl.meant import in_one_pass, read_rtl
-    from mmaproof.verification.compare import compare
-
     given = {**options.means, **question.of_comparison()}
     showing.ready(options.keep_lemmas, written.vcd, read=[path])
     written.ready()
     began = time.monotonic()
     with progress(f"elaborating {path}"):
-        unit, meant = read_rtl(path, design)
+        unit, meant = lib.meant.read_rtl(path, design)
     if meant is None:
         raise InputError(f"{path}: what is it meant to be? Name a design, here or in the file: design = ...")
-    model = in_one_pass(unit.design, meant) if question.k is None else meant
+    model = lib.meant.in_one_pass(unit.design, meant) if question.k is None else meant
     written.write_assertion(unit, meant)
     given["where"] = question.preconditions(unit.where)
     given["limits"] = options.limits.after(time.monotonic() - began, "elaborating")
     with progress(f"proving {unit.design.name} equal to {meant.name}") as told:
-        done = compare(unit.design, model, **given, told=told)
+        done = lib.compare.compare(unit.design, model, **given, told=told)
     answered = _of_register(unit, meant, given)
     ran = [_on_sources(*x) if simulate else None for x in _asked(unit, done, answered)]
     proof = Proof(unit, meant, done, ran[0], _nets(unit, done), answered, tuple(ran[1:]))
     _write(written, proof, options.seed)
-    claim = with_conditions(f"{unit.design.name} returns the d of {meant.name} for all operands", proof.when)
+    claim = verdicts.with_conditions(f"{unit.design.name} returns the d of {meant.name} for all operands", proof.when)
     designs = [model, unit.design]
     status, bundle = showing.bundled(
         {claim: done} | {x.claim.text: x.answer for x in answered}, claim, designs, options, EXIT_STATUS[proof.verdict]
@@ -273,38 +231,37 @@ def prove(
         lambda: [] if done.witness is None else [witness_vector(done)],
     )
     if showing.junit is not None:
-        write_junit(showing.junit, [_test_case(answer)])
+        verdicts.write_junit(showing.junit, [_test_case(answer)])
     return status
 
 
-def _of_register(unit: RtlUnit, meant: Design, given: Mapping[str, Any]) -> tuple[Answered, ...]:
+def _of_register(
+    unit: lib.rtl.RtlUnit, meant: lib.design.Design, given: Mapping[str, Any]
+) -> tuple[lib.netlists.Answered, ...]:
     """Return the answers about a register that is c and d, in cycles in which it takes no step."""
-    from mmaproof.rtl.meant import in_one_pass
-    from mmaproof.verification.compare import compare
-    from mmaproof.verification.netlists import answer_transitions
 
-    def ask(claim: Transition, model: Design) -> Comparison:
+    def ask(claim: lib.transitions.Transition, model: lib.design.Design) -> lib.compare.Comparison:
         whole = {"k": None, "where": claim.where, "nan_codes": True, "zero_signs": True}
         with progress(f"proving that {claim.text}") as told:
-            return compare(claim.unit, in_one_pass(claim.unit, model), **{**given, **whole}, told=told)
+            return lib.compare.compare(
+                claim.unit, lib.meant.in_one_pass(claim.unit, model), **{**given, **whole}, told=told
+            )
 
-    return answer_transitions(unit.transitions, meant, ask)
+    return lib.netlists.answer_transitions(unit.transitions, meant, ask)
 
 
 def _asked(
-    unit: RtlUnit, done: Comparison, answered: Sequence[Answered]
-) -> list[tuple[RtlUnit, Comparison, Mapping[str, bool] | None]]:
+    unit: lib.rtl.RtlUnit, done: lib.compare.Comparison, answered: Sequence[lib.netlists.Answered]
+) -> list[tuple[lib.rtl.RtlUnit, lib.compare.Comparison, Mapping[str, bool] | None]]:
     """Return each question with the unit that it is about, and with what steers its register; first that of a step."""
     claims = [(_unit_of(unit, x.claim), x.answer, x.claim.control) for x in answered]
     return [(unit, done, None), *claims]
 
 
-def _unit_of(unit: RtlUnit, claim: Transition) -> RtlUnit:
+def _unit_of(unit: lib.rtl.RtlUnit, claim: lib.transitions.Transition) -> lib.rtl.RtlUnit:
     """Return the unit of a claim: where that is read elsewhere, with d and its registers there."""
-    from mmaproof.designs.transitions import VIEW
-
     if claim.read is None:
-        return replace(unit, design=claim.unit, shows_words=claim.key == VIEW)
+        return replace(unit, design=claim.unit, shows_words=claim.key == lib.transitions.VIEW)
     views = {x: name for x, name in unit.file.view.items() if x != "d"}
     file = replace(unit.file, ports={**unit.file.ports, "d": claim.read}, view=views)
     return replace(unit, design=claim.unit, file=file, longest=claim.longest)
@@ -325,22 +282,25 @@ def _write(written: WrittenOptions, proof: Proof, seed: int) -> None:
         written.write_bench(unit, model, witness_vector(answer), free, control, seed)
 
 
-def _on_sources(unit: RtlUnit, answer: Comparison, control: Mapping[str, bool] | None = None) -> SourceRun | None:
+def _on_sources(
+    unit: lib.rtl.RtlUnit, answer: lib.compare.Comparison, control: Mapping[str, bool] | None = None
+) -> lib.rtl_simulator.SourceRun | None:
     """Return what the sources return for the witness; None if there is none."""
     if answer.witness is None:
         return None
-    from mmaproof.hardware_replay.rtl_simulator import run_sources
 
     free = _values_of_unknown(unit, answer)
     with progress("replaying the witness on the sources"):
         words = {f"free {x}" for x in unit.file.added_to_c}
         if free and (unit.file.clock is None or words.issuperset(free)) and all(x.startswith("free ") for x in free):
-            return run_sources(unit, answer.witness, answer.outputs[unit.design.name], free=free, control=control)
+            return lib.rtl_simulator.run_sources(
+                unit, answer.witness, answer.outputs[unit.design.name], free=free, control=control
+            )
         # a simulator takes no values for unknown bits, and one for all clock cycles of an input that is free
-        return run_sources(unit, answer.witness, control=control)
+        return lib.rtl_simulator.run_sources(unit, answer.witness, control=control)
 
 
-def _values_of_unknown(unit: RtlUnit, answer: Comparison) -> dict[str, int]:
+def _values_of_unknown(unit: lib.rtl.RtlUnit, answer: lib.compare.Comparison) -> dict[str, int]:
     """Return the values of bits that may have any value, in a witness, by their names; those that are not zero."""
     # the name of a symbol has the run of the semantics and the pass of the unit before that of the bit
     one_pass = answer.question.k == unit.design.k
@@ -348,39 +308,35 @@ def _values_of_unknown(unit: RtlUnit, answer: Comparison) -> dict[str, int]:
     return {places.sub(r"\1", name): value for name, value in answer.unknown.items()}
 
 
-def _nets(unit: RtlUnit, answer: Comparison) -> tuple[DifferingNet, ...]:
+def _nets(unit: lib.rtl.RtlUnit, answer: lib.compare.Comparison) -> tuple[lib.differing_nets.DifferingNet, ...]:
     if answer.witness is None or answer.unknown:  # where unknown bits are zero, no net differs
         return ()
-    from mmaproof.verification.differing_nets import differing_nets
 
     with progress("looking for the first net that differs"):
-        return differing_nets(unit.design, answer.question.designs[1], answer.witness)
+        return lib.differing_nets.differing_nets(unit.design, answer.question.designs[1], answer.witness)
 
 
-def proved(proof: Proof, bundle: Any) -> NetlistProved:
+def proved(proof: Proof, bundle: Any) -> lib.verdicts.NetlistProved:
     """Return the answer."""
-    from mmaproof.explain.answers.answer import ABSENT
-    from mmaproof.explain.answers.verdicts import NetlistProved, NetlistWitness
-
     unit, done, witness = proof.unit, proof.answer, None
     if done.witness is not None:
         unknown = {name: f"{value:x}" for name, value in _values_of_unknown(unit, done).items()}
-        witness = NetlistWitness(
-            **{**differing_fields(done), "unknown_bits": unknown if done.unknown else ABSENT},
+        witness = lib.verdicts.NetlistWitness(
+            **{**differing_fields(done), "unknown_bits": unknown if done.unknown else lib.answer.ABSENT},
             simulator=None if proof.ran is None else _simulated(unit, proof.ran),
             nets=[_net(x) for x in proof.nets],
         )
-    return NetlistProved.taken(
+    return lib.verdicts.NetlistProved.taken(
         unit.report,
-        **conditional(proof.verdict, proof.when),
+        **verdicts.conditional(proof.verdict, proof.when),
         unit=unit.design.name,
         design=done.question.designs[1].name,
-        **asked(done.question),
-        **decided(done),
+        **verdicts.asked(done.question),
+        **verdicts.decided(done),
         unknown_bits=unit.report.unknown,
-        witness=witness or ABSENT,
+        witness=witness or lib.answer.ABSENT,
         assumed=assumed_names(done.question.designs),
-        covers=unit.report.covers or ABSENT,
+        covers=unit.report.covers or lib.answer.ABSENT,
         **_register_fields(proof),
         bundle=bundle,
     )
@@ -388,58 +344,53 @@ def proved(proof: Proof, bundle: Any) -> NetlistProved:
 
 def _register_fields(proof: Proof) -> dict[str, Any]:
     """Return what is known of a register that is c and d, as fields."""
-    from mmaproof.explain.answers.answer import ABSENT, DifferingWitness
-    from mmaproof.explain.answers.verdicts import RegisterClaim
-
     if not proof.unit.file.accumulates:
         return {}
     claims = []
     for x, ran in zip(proof.answered, proof.ran_of_answered, strict=True):
-        found = ABSENT if x.answer.witness is None else DifferingWitness(**differing_fields(x.answer))
+        found = (
+            lib.answer.ABSENT if x.answer.witness is None else lib.answer.DifferingWitness(**differing_fields(x.answer))
+        )
         verdict: Any = WORDS[x.answer.verdict]
         claims.append(
-            RegisterClaim(
-                **decided(x.answer),
+            lib.verdicts.RegisterClaim(
+                **verdicts.decided(x.answer),
                 verdict=verdict,
                 claim=x.claim.text,
                 witness=found,
-                simulator=ABSENT if ran is None else _simulated(proof.unit, ran),
+                simulator=lib.answer.ABSENT if ran is None else _simulated(proof.unit, ran),
             )
         )
     step: Any = WORDS[proof.answer.verdict]
     return {"step": step, "register_claims": claims, "induction": proof.induction}
 
 
-def _simulated(unit: RtlUnit, ran: SourceRun) -> Simulated:
-    from mmaproof.explain.answers.verdicts import Simulated
-
+def _simulated(unit: lib.rtl.RtlUnit, ran: lib.rtl_simulator.SourceRun) -> lib.verdicts.Simulated:
     fmt = unit.design.d_format
     d = None if ran.d is None else fmt.hex(ran.d)
-    return Simulated.taken(ran, name=ran.simulator or None, d=d, undefined=fmt.hex(ran.undefined))
+    return lib.verdicts.Simulated.taken(ran, name=ran.simulator or None, d=d, undefined=fmt.hex(ran.undefined))
 
 
-def _net(x: DifferingNet) -> Net:
-    from mmaproof.explain.answers.verdicts import Net
-
+def _net(x: lib.differing_nets.DifferingNet) -> lib.verdicts.Net:
     model, rtl = (f"0x{value:0{(x.width + 3) // 4}x}" for value in (x.expected, x.returned))
     shown = {"place": x.place or None, "relation": x.relation or None, "share": round(x.share, 4)}
-    return Net.taken(x, **shown, model=model, rtl=rtl)
+    return lib.verdicts.Net.taken(x, **shown, model=model, rtl=rtl)
 
 
-def print_proof(proof: Proof, answer: NetlistProved, showing: ShowingOptions) -> None:
+def print_proof(proof: Proof, answer: lib.verdicts.NetlistProved, showing: ShowingOptions) -> None:
     """Print the answer for a person."""
     done, report = proof.answer, proof.unit.report
     model = done.question.designs[1]
     step = "" if model.k == proof.meant.k else "one step of "
     covers = f" for {report.covers}" if report.covers and proof.verdict == "equal" else ""
-    say(f"{in_words(answer)}{covers}: {answer.unit} and {step}{answer.design}")
+    say(f"{verdicts.in_words(answer)}{covers}: {answer.unit} and {step}{answer.design}")
     latency = f", latency {report.latency}" if report.registers and report.latency else ""
     about = [f"{report.cells} cells, {report.registers} register bits{latency}"]
     about += [f"assumed: {text}" for text in report.assumptions]
     if report.unknown:
         about += [f"{sum(report.unknown.values())} bits may have any value; `mmaproof show {answer.unit}` lists them"]
     claim = f"d of {answer.unit} = d of {answer.design}"
-    say_decided(answer, [model], claim, whole=showing.explain, between=about)
+    verdicts.say_decided(answer, [model], claim, whole=showing.explain, between=about)
     if proof.unit.file.accumulates:
         _print_register(proof, answer)
     if done.witness is None or not answer.witness:
@@ -449,7 +400,7 @@ def print_proof(proof: Proof, answer: NetlistProved, showing: ShowingOptions) ->
         held = [f"{name} = {value:x}" for name, value in _values_of_unknown(proof.unit, done).items()]
         others = f"all {'other ' * bool(held)}bits that may have any value = 0"
         between = [f"where {', '.join([*held, others])}"]
-    say_witness(answer.witness, proof.unit.design.d_format, between)
+    verdicts.say_witness(answer.witness, proof.unit.design.d_format, between)
     if proof.ran is not None:
         say_wrapped(_replayed(proof.unit, done, proof.ran), "  ")
     shown = proof.nets[:-1] if showing.explain else proof.nets[:-1][:NETS]
@@ -460,9 +411,7 @@ def print_proof(proof: Proof, answer: NetlistProved, showing: ShowingOptions) ->
     if len(shown) < len(proof.nets) - 1:
         say(f"  and {len(proof.nets) - 1 - len(shown)} nets after it; --explain lists them")
     if showing.picture:
-        from mmaproof.explain import explain
-
-        draw([("", explain([model], done.witness))])
+        draw([("", lib.explain.explain([model], done.witness))])
 
 
 def _by_file(places: Sequence[str]) -> str:
@@ -473,7 +422,7 @@ def _by_file(places: Sequence[str]) -> str:
     return "; ".join(f"{file}:{', '.join(x)}" if file else ", ".join(x) for file, x in lines.items())
 
 
-def _print_register(proof: Proof, answer: NetlistProved) -> None:
+def _print_register(proof: Proof, answer: lib.verdicts.NetlistProved) -> None:
     """Print what is known of a register that is c and d, beside its step."""
     if answer.step != proof.verdict:
         say(f"  {answer.step}: the step that an enabled cycle takes")
@@ -482,7 +431,7 @@ def _print_register(proof: Proof, answer: NetlistProved) -> None:
         if claim.reason is not None:
             say_wrapped(claim.reason, "    reason: ")
         if claim.witness:
-            say_witness(claim.witness, proof.unit.design.d_format, ["where this is not so:"])
+            verdicts.say_witness(claim.witness, proof.unit.design.d_format, ["where this is not so:"])
         if claim.simulator:
             ran = claim.simulator
             text = f"replayed on the sources in {ran.name}: d = {ran.d}" if ran.d else f"not replayed: {ran.reason}"
@@ -490,7 +439,7 @@ def _print_register(proof: Proof, answer: NetlistProved) -> None:
     say_wrapped(str(answer.induction), "  ")
 
 
-def _replayed(unit: RtlUnit, answer: Comparison, ran: SourceRun) -> str:
+def _replayed(unit: lib.rtl.RtlUnit, answer: lib.compare.Comparison, ran: lib.rtl_simulator.SourceRun) -> str:
     """Return in words what the sources did with the witness."""
     if ran.d is None:
         return f"not replayed in a simulator: {ran.reason}"
@@ -503,12 +452,12 @@ def _replayed(unit: RtlUnit, answer: Comparison, ran: SourceRun) -> str:
     return text
 
 
-def _test_case(answer: NetlistProved) -> Case:
+def _test_case(answer: lib.verdicts.NetlistProved) -> verdicts.Case:
     verdict = answer.verdict.removesuffix("-when")
     lines = [] if answer.reason is None else [answer.reason]
     if answer.witness:
         lines += operand_lines(answer.witness, whole=True)
         lines += [f"d = {d} on {who}" for who, d in answer.witness.outputs.items()]
         lines += [f"net {x.net} differs: model {x.model}, RTL {x.rtl}" for x in answer.witness.nets[:1]]
-    name = with_conditions(f"{answer.unit} is {answer.design}", answer.when)
-    return Case("mmaproof.rtl.prove", name, answer.seconds, verdict, verdict == "equal", tuple(lines))
+    name = verdicts.with_conditions(f"{answer.unit} is {answer.design}", answer.when)
+    return verdicts.Case("mmaproof.rtl.prove", name, answer.seconds, verdict, verdict == "equal", tuple(lines))

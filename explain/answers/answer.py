@@ -67,18 +67,35 @@ class Answer:
 
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
-    def __init_subclass__(cls) -> None:
-        dataclass(frozen=True, kw_only=True)(cls)
+    def __new__(cls, **_: Any) -> Self:
+        """Make the class a dataclass first: a command prints few kinds of answers, and all of them take a while."""
+        return super().__new__(made(cls))
 
     @classmethod
     def taken(cls, *sources: object, **named: Any) -> Self:
         """Return the answer whose fields are ``named``, or else attributes of the first source that has them."""
-        for name in (x.name for x in fields(cast("Any", cls)) if x.name not in named):
+        for name in (x.name for x in fields(cast("Any", made(cls))) if x.name not in named):
             source = next((x for x in sources if hasattr(x, name)), None)
             if source is not None:
                 value = getattr(source, name)
                 named[name] = round(value, 3) if name == "seconds" else value
         return cls(**named)
+
+
+def made(kind: type[X]) -> type[X]:
+    """Return a kind of answer, which is a dataclass from now on."""
+    if "__dataclass_fields__" not in vars(kind):
+        for base in kind.__bases__:
+            if issubclass(base, Answer) and base is not Answer:
+                made(base)
+        dataclass(frozen=True, kw_only=True)(kind)
+    return kind
+
+
+def _make_all(kind: type[Answer] = Answer) -> None:
+    """Make all kinds dataclasses: one has others as its parts."""
+    for part in kind.__subclasses__():
+        _make_all(made(part))
 
 
 def plain(answer: Any) -> Any:
@@ -117,6 +134,7 @@ def schema_of(kind: Any, title: str) -> dict[str, Any]:
     """Return the JSON schema of a kind of answer, or of a union of several."""
     from pydantic import TypeAdapter  # noqa: PLC0415
 
+    _make_all()
     found = _tidied(TypeAdapter(kind).json_schema())
     found.get("$defs", {}).pop(Absent.__name__, None)
     return {"$schema": DIALECT, **found, "title": title}
@@ -142,6 +160,7 @@ def read_as(kind: type[X], text: str, where: str) -> X:
 
     from mmaproof.designs.errors import InputError  # noqa: PLC0415
 
+    _make_all()
     try:
         return TypeAdapter(kind).validate_json(text, strict=True)
     except ValidationError as error:

@@ -36,7 +36,7 @@ RUNTIME = (
 """The files of the package that a page needs, and the one that names its version and licence."""
 PACKAGES = ("designs", "smt/algebra", "smt/semantics", "explain")
 """The sub-packages that compute and draw one dot product."""
-MODULES = ("__init__.py", "smt/__init__.py", "smt/trace.py")
+MODULES = ("__init__.py", "late.py", "smt/__init__.py", "smt/trace.py")
 PAGE = ("index.html", "explorer.js", "explorer.css")
 SECONDS = 300
 

@@ -63,11 +63,6 @@ class Command:
             yield from command.walk()
 
 
-def command_tree() -> Command:
-    """Return the whole command line."""
-    return _command((), application().parser, None)
-
-
 def _command(path: tuple[str, ...], found: Any, parent: Any) -> Command:
     """Return a command of the parser as data."""
     context = found.context_class(
@@ -148,7 +143,7 @@ def recorded_answers() -> dict[str, dict[str, Any]]:
 
 def commands() -> list[Described]:
     """Return every command that is not a group, in the order of `mmaproof --help`."""
-    return [Described(x) for x in command_tree().walk() if x.path and not x.commands]
+    return [Described(x) for x in _command((), application().parser, None).walk() if x.path and not x.commands]
 
 
 def pages() -> Iterator[Page]:

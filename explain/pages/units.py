@@ -14,7 +14,6 @@ A page that says for each architecture what silicon decides, what sources state,
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
 import os
 import sys
@@ -47,7 +46,7 @@ from mmaproof.smt.trace import evaluate
 from mmaproof.verification.check import NOT_ASKED, feature_of
 from mmaproof.verification.compare import compare
 from mmaproof.verification.executors import finished, local_pool
-from mmaproof.verification.matrix import comparable_groups
+from mmaproof.verification.matrix import pairs_of
 from mmaproof.verification.search import Budget, Means
 
 MEMORY = 4 << 30
@@ -124,12 +123,6 @@ def units() -> list[Design]:
     return kinds(list(load_catalogue().designs.values()))
 
 
-def pairs(chosen: Sequence[Design]) -> list[tuple[Design, Design]]:
-    """Return the comparable pairs of ``chosen``, in the order of `generators/examples.py`."""
-    groups = comparable_groups(chosen).values()
-    return [pair for group in groups for pair in itertools.combinations(group, 2)]
-
-
 @dataclass(frozen=True)
 class Task:
     """A question about a unit, or about two. It is plain data, so that another process can run it."""
@@ -164,7 +157,7 @@ def missing(facts: Facts, chosen: Sequence[Design], again: Sequence[str] = ()) -
     shown = {tuple(x["units"]) for x in load_examples()}
     shared = Counter(map(Arithmetic.of, load_catalogue().designs.values()))
     tasks: dict[Task, str | None] = {}
-    for first, second in pairs(chosen):
+    for first, second in pairs_of(chosen):
         names = (first.name, second.name)
         if names not in shown:
             tasks[Task((first, second))] = facts.pairs.get(names, {}).get("verdict")
@@ -457,7 +450,8 @@ def _features(design: Design, known: Mapping[str, Sequence[Any]]) -> str:
         rows.append((link, SHORT.get(verdict, escaped(verdict)), "" if verdict == "unknown" else escaped(said)))
     call = f"`mmaproof fingerprint {design.name}`"
     if not rows and not never:
-        return f"No property of the library can be asked of it: {escaped(_why_none(design))}.\n"
+        why = str(next(iter(PROPERTIES.values())).why_not(design))
+        return f"No property of the library can be asked of it: {escaped(why)}.\n"
     text = ""
     if rows:
         text = (
@@ -467,10 +461,6 @@ def _features(design: Design, known: Mapping[str, Sequence[Any]]) -> str:
     if never:
         text += f"\n{len(never)} properties were not asked for this page: {call} asks them.\n"
     return text
-
-
-def _why_none(design: Design) -> str:
-    return str(next(iter(PROPERTIES.values())).why_not(design))
 
 
 COLUMNS = {

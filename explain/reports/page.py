@@ -18,32 +18,9 @@ from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError, MmaproofError
 from mmaproof.designs.files import read_text, why_unreadable
 from mmaproof.explain import Picture, explain
-from mmaproof.explain.answers.answer import ABSENT, Lemma, OperandSet, Run, read_as
+from mmaproof.explain.answers import surveys, verdicts
+from mmaproof.explain.answers.answer import ABSENT, Lemma, OperandSet, Run, made, read_as
 from mmaproof.explain.answers.listings import JudgedAnswer
-from mmaproof.explain.answers.surveys import (
-    Covered,
-    DisputesAnswer,
-    FingerprintAnswer,
-    Identified,
-    MatrixAnswer,
-    Nearest,
-    Pair,
-    PlacesCompared,
-    Returned,
-    SuiteAnswer,
-)
-from mmaproof.explain.answers.verdicts import (
-    AlgorithmRun,
-    Checked,
-    Compared,
-    ErrorsCompared,
-    Net,
-    NetlistProved,
-    PlanRun,
-    PlansCompared,
-    RunAnswer,
-    Simulated,
-)
 from mmaproof.explain.figure import STYLE, picture_html
 from mmaproof.smt.trace import evaluate
 
@@ -153,9 +130,9 @@ def facts(named: Mapping[str, Cell]) -> Markup:
     return Markup(f"<dl>{''.join(lines)}</dl>")
 
 
-def fold(summary: Cell, body: str, *, is_open: bool = False) -> Markup:
+def fold(summary: Cell, body: str) -> Markup:
     """Return a part that folds open."""
-    return Markup(f"<details{' open' * is_open}><summary>{shown(summary)}</summary>{body}</details>")
+    return Markup(f"<details><summary>{shown(summary)}</summary>{body}</details>")
 
 
 def heading(text: str) -> Markup:
@@ -240,11 +217,6 @@ def replayed(design: Design, operands: Operands, d: str) -> Design:
     raise InputError(f"this version of the model returns {fmt.hex(evaluate(design, operands))}, not {d}")
 
 
-def pictures_html(pictures: Sequence[tuple[str, Picture]]) -> Markup:
-    """Return pictures with their names."""
-    return Markup("".join((paragraph(name) if name else "") + picture_html(picture) for name, picture in pictures))
-
-
 def _listed(name: str, patterns: str | list[str]) -> str:
     """Return patterns; of many only those that are not zero, with their places."""
     if isinstance(patterns, str):
@@ -281,7 +253,7 @@ def read_answer(path: Path) -> Any:
     if not isinstance(held, dict):
         raise InputError(f"{path}: not a JSON object; give what a command printed with --json")
     for kind in (*_SURVEYS, *_ANSWERS):
-        known = {x.name: x.default is not ABSENT for x in fields(kind)}
+        known = {x.name: x.default is not ABSENT for x in fields(made(kind))}
         if held.keys() <= known.keys() and {name for name, needed in known.items() if needed} <= held.keys():
             return read_as(kind, text, str(path))
     raise InputError(f"{path}: not what a command prints with --json; a report is made of {COMMANDS}")
@@ -319,14 +291,15 @@ def _body(answer: Any, find: Find, pictures: Sequence[tuple[str, Picture]] | Non
     parts: list[str] = [facts({x.replace("_", " "): _fact(x, getattr(answer, x, None)) for x in _FACTS})]
     witness = getattr(answer, "witness", None)
     if pictures is not None:
-        parts += [heading("Picture"), pictures_html(pictures)] if pictures else []
+        drawn = [(paragraph(name) if name else "") + picture_html(picture) for name, picture in pictures]
+        parts += [heading("Picture"), *drawn] if drawn else []
     elif witness:
         of_runs = hasattr(witness, "runs")
         shown = runs_html(witness.runs, find) if of_runs else witness_html(witness, witness.outputs, find)
         parts += [heading("Witness"), shown]
-    elif isinstance(answer, RunAnswer):
+    elif isinstance(answer, verdicts.RunAnswer):
         parts += [heading("Picture"), witness_html(answer, {answer.design: answer.d}, find)]
-    if isinstance(answer, NetlistProved) and answer.witness:
+    if isinstance(answer, verdicts.NetlistProved) and answer.witness:
         parts.append(_nets(answer.witness.nets, answer.witness.simulator))
     if getattr(answer, "lemmas", ()):
         parts.append(lemmas_html(answer.lemmas))
@@ -356,7 +329,7 @@ def runs_html(runs: Sequence[Run], find: Find) -> Markup:
     return Markup("".join(parts))
 
 
-def _nets(nets: Sequence[Net], simulated: Simulated | None) -> Markup:
+def _nets(nets: Sequence[verdicts.Net], simulated: verdicts.Simulated | None) -> Markup:
     """Return the nets of RTL that differ from the model, and what a simulator returned."""
     rows: list[list[Cell]] = [
         [x.net, x.place or "", x.signal, code(x.model), code(x.rtl), ", ".join(x.cone)] for x in nets
@@ -382,7 +355,7 @@ def _letters(number: int) -> str:
     return chr(ord("A") + number % 26) * (number // 26 + 1)
 
 
-def _matrix(answer: MatrixAnswer, find: Find) -> Markup:
+def _matrix(answer: surveys.MatrixAnswer, find: Find) -> Markup:
     """Return the classes of each kind of designs, and how each two classes differ."""
     pairs = {(x.first, x.second): x for x in answer.pairs}
     counts = {word: sum(x.verdict == word for x in answer.pairs) for word in ("equivalent", "different", "unknown")}
@@ -405,17 +378,17 @@ def _matrix(answer: MatrixAnswer, find: Find) -> Markup:
     return Markup("".join(parts))
 
 
-def _between(found: Sequence[Pair], find: Find) -> list[Cell]:
+def _between(found: Sequence[surveys.Pair], find: Find) -> list[Cell]:
     """Return the verdict on two classes, and a witness where they differ: that of the shortest dot product."""
-    verdicts = ", ".join(sorted({x.verdict for x in found}))
+    words = ", ".join(sorted({x.verdict for x in found}))
     shown = [(x.k, i, x, x.witness) for i, x in enumerate(found) if x.witness]
     if not shown:
-        return [verdicts, "", ""]
+        return [words, "", ""]
     k, _, pair, witness = min(shown, key=lambda x: x[:2])
-    return [verdicts, k, fold(f"{pair.first} and {pair.second}", witness_html(witness, witness.outputs, find))]
+    return [words, k, fold(f"{pair.first} and {pair.second}", witness_html(witness, witness.outputs, find))]
 
 
-def _places(answer: PlacesCompared, _: Find) -> Markup:
+def _places(answer: surveys.PlacesCompared, _: Find) -> Markup:
     rows: list[list[Cell]] = []
     for x in answer.pairs:
         differ = ", ".join(f"{name} {' / '.join(values)}" for name, values in x.differences.items())
@@ -430,7 +403,7 @@ def _members(classes: Sequence[Sequence[str]]) -> Markup:
     return table("classes", ["class", "design"], rows)
 
 
-def _suite(answer: SuiteAnswer, find: Find) -> Markup:
+def _suite(answer: surveys.SuiteAnswer, find: Find) -> Markup:
     parts: list[str] = [facts({"vectors": answer.vectors, "seconds": answer.seconds})]
     for kind in answer.kinds:
         parts += [heading(f"{kind.formats}: {len(kind.classes)} classes"), _members(kind.classes)]
@@ -446,7 +419,7 @@ def _suite(answer: SuiteAnswer, find: Find) -> Markup:
     return Markup("".join(parts))
 
 
-def _fingerprint(answer: FingerprintAnswer, find: Find) -> Markup:
+def _fingerprint(answer: surveys.FingerprintAnswer, find: Find) -> Markup:
     letters = [_letters(i) for i in range(len(answer.designs))]
     rows: list[list[Cell]] = []
     for feature in answer.features:
@@ -460,7 +433,7 @@ def _fingerprint(answer: FingerprintAnswer, find: Find) -> Markup:
     return Markup(named + table("features", ["property", "feature", *letters], rows))
 
 
-def _disputes(answer: DisputesAnswer, find: Find) -> Markup:
+def _disputes(answer: surveys.DisputesAnswer, find: Find) -> Markup:
     rows: list[list[Cell]] = []
     for x in answer.disputes:
         witness: Cell = x.reason or ""
@@ -476,7 +449,7 @@ def _disputes(answer: DisputesAnswer, find: Find) -> Markup:
 _LATE = "time or batches ran out before a design was found: another run may end at another nearest setting"
 
 
-def _identify(answer: Identified, find: Find) -> Markup:
+def _identify(answer: surveys.Identified, find: Find) -> Markup:
     named: dict[str, Cell] = {
         "interface": answer.interface,
         "k": answer.k,
@@ -507,19 +480,19 @@ def _identify(answer: Identified, find: Find) -> Markup:
     return Markup("".join(parts))
 
 
-def _changed(near: Nearest) -> str:
+def _changed(near: surveys.Nearest) -> str:
     """Return the nearest design as a name that commands take."""
     changes = ",".join(f"{name}={value}" for name, value in near.changes.items())
     return f"{near.design}@{changes}" if changes else near.design
 
 
-def _wrong(near: Nearest) -> str:
+def _wrong(near: surveys.Nearest) -> str:
     """Return how many rows disagree with the design of the catalogue."""
     held = near.disagreements
     return f"of {near.design}: " + ", ".join(f"{x.wrong} of {x.rows} with {name}" for name, x in held.items() if x.rows)
 
 
-def _asked(row: Returned, answer: Identified, find: Find) -> Markup:
+def _asked(row: surveys.Returned, answer: surveys.Identified, find: Find) -> Markup:
     """Return operands that were asked; drawn on the first design that was found."""
     names = (answer.matches or answer.fitting)[:1]
     if names:
@@ -527,7 +500,7 @@ def _asked(row: Returned, answer: Identified, find: Find) -> Markup:
     return facts({"a": code(",".join(row.a)), "b": code(",".join(row.b)), "c": code(row.c), "d": code(row.d)})
 
 
-def _cover(answer: Covered, _: Find) -> Markup:
+def _cover(answer: surveys.Covered, _: Find) -> Markup:
     words = ("design", "vectors", "complete", "seed", "seconds", "unit", "wrong")
     named = {name: getattr(answer, name) for name in words}
     rows: list[list[Cell]] = [[x.event, x.value, x.status, x.hits, x.baseline_hits] for x in answer.bins]
@@ -556,17 +529,26 @@ def _judged(answer: JudgedAnswer, _: Find) -> Markup:
 
 
 _SURVEYS: dict[Any, tuple[str, Any]] = {
-    PlacesCompared: ("What two architectures have in common", _places),
-    MatrixAnswer: ("Which units are the same", _matrix),
-    SuiteAnswer: ("Vectors that tell units apart", _suite),
-    FingerprintAnswer: ("Features of units", _fingerprint),
-    DisputesAnswer: ("Points on which publications disagree", _disputes),
-    Identified: ("What unit this is", _identify),
-    Covered: ("Events that vectors cross", _cover),
+    surveys.PlacesCompared: ("What two architectures have in common", _places),
+    surveys.MatrixAnswer: ("Which units are the same", _matrix),
+    surveys.SuiteAnswer: ("Vectors that tell units apart", _suite),
+    surveys.FingerprintAnswer: ("Features of units", _fingerprint),
+    surveys.DisputesAnswer: ("Points on which publications disagree", _disputes),
+    surveys.Identified: ("What unit this is", _identify),
+    surveys.Covered: ("Events that vectors cross", _cover),
     JudgedAnswer: ("Whose bits a product has", _judged),
 }
 """Kinds with pages of their own: the title of each, and what writes it."""
 _ANSWERS: tuple[Any, ...] = (
-    *(Compared, Checked, NetlistProved, RunAnswer, AlgorithmRun, PlanRun, ErrorsCompared, PlansCompared),
+    *(
+        verdicts.Compared,
+        verdicts.Checked,
+        verdicts.NetlistProved,
+        verdicts.RunAnswer,
+        verdicts.AlgorithmRun,
+        verdicts.PlanRun,
+        verdicts.ErrorsCompared,
+        verdicts.PlansCompared,
+    ),
 )
 """Answers to one question."""

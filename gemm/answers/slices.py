@@ -45,7 +45,16 @@ def _integer(algebra: Algebra[D, T], x: Number[D], bits: int) -> Word[D]:
     return exact_value(algebra, x, Span(0, bits))[0]
 
 
-class SlicesAreBounded(Lemma):
+class OfFiniteOperands(Lemma):
+    """A statement about operands of fp32 that are finite."""
+
+    def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
+        """Return whether all are finite."""
+        values = [unpack(algebra, OPERANDS, words[i.name]) for i in self.inputs]
+        return algebra.negation(algebra.any_of([t for v in values for t in (v.infinite, v.nan)]))
+
+
+class SlicesAreBounded(OfFiniteOperands):
     """The magnitude of slice i of any element of any row is at most ``most[i]``."""
 
     inputs = (Input("x", OPERANDS.bits), Input("other", OPERANDS.bits))
@@ -54,11 +63,6 @@ class SlicesAreBounded(Lemma):
         self.algorithm, self.unit, self.operand, self.most = algorithm, unit, operand, tuple(most)
         bounds = ", ".join(f"|{operand}[{i}]| <= {m}" for i, m in enumerate(most))
         self.name = f"{bounds}, whatever the exponent of the row"
-
-    def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
-        """Return whether both are finite."""
-        values = [unpack(algebra, OPERANDS, words[i.name]) for i in self.inputs]
-        return algebra.negation(algebra.any_of([t for v in values for t in (v.infinite, v.nan)]))
 
     def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
         """Return whether no slice is larger."""
@@ -73,7 +77,7 @@ class SlicesAreBounded(Lemma):
         )
 
 
-class WeightIsBounded(Lemma):
+class WeightIsBounded(OfFiniteOperands):
     """The products of the slices of an element of a and one of b that share a register add up to at most ``most``.
 
     All slices of an element have the same sign, so these products have the same sign too.
@@ -87,11 +91,6 @@ class WeightIsBounded(Lemma):
         self.algorithm, self.unit, self.most = algorithm, unit, most
         self.groups = tuple(map(tuple, groups))
         self.name = f"one k adds at most {most} to a register, over the products of slices of one weight"
-
-    def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
-        """Return whether all are finite."""
-        values = [unpack(algebra, OPERANDS, words[i.name]) for i in self.inputs]
-        return algebra.negation(algebra.any_of([t for v in values for t in (v.infinite, v.nan)]))
 
     def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
         """Return whether no group of products exceeds the bound."""

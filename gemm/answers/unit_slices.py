@@ -133,10 +133,6 @@ class Beyond:
     shown: Witness
 
 
-def _until(beyond: Beyond | None) -> str:
-    return "" if beyond is None else f", and a sum of K = {beyond.k} is inexact"
-
-
 def check_unit_slices(unit: Design, asked: Asked) -> AlgorithmVerdict:
     """Find for each width of slices the largest K for which every sum is exact, with a longer sum that is not."""
     widths = widest_slice(unit.a_format), widest_slice(unit.b_format)
@@ -162,7 +158,10 @@ def check_unit_slices(unit: Design, asked: Asked) -> AlgorithmVerdict:
     details = (
         exact.why,
         f"{unit.a_format.name} has every integer of {widths[0]} bits and a sign, {unit.b_format.name} of {widths[1]}",
-        *(f"slices of {s} bits: K up to {k}{_until(beyond[s])}" for s, k in table.items()),
+        *(
+            f"slices of {s} bits: K up to {k}" + (f", and a sum of K = {x.k} is inexact" if (x := beyond[s]) else "")
+            for s, k in table.items()
+        ),
     )
     conclusion = f"slices of {wide} bits, K up to {table[wide]}: {kept}"
     return asked.verdict(Status.PROVED, conclusion, values=values, details=details, witnesses=(witness.shown,))

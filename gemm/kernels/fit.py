@@ -22,20 +22,9 @@ from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import FORMATS, Format
 from mmaproof.designs.operands import Patterns, values_of
 from mmaproof.designs.readings import CONSECUTIVE, KOrder
+from mmaproof.gemm.kernels import tree as trees
 from mmaproof.gemm.kernels.asked import equal_elements
 from mmaproof.gemm.kernels.masks import NotMasked
-from mmaproof.gemm.kernels.tree import (
-    Sum,
-    Tree,
-    filled_length,
-    instruction_trees,
-    least,
-    leaves,
-    restricted,
-    size,
-    tree_of_call,
-    tree_of_plan,
-)
 from mmaproof.gemm.programs import (
     Blocks,
     Epilogue,
@@ -109,18 +98,18 @@ class Level:
     order: Order
 
 
-def decompose(tree: Tree, unit: Design, *, reordered: bool = False) -> Expression | None:
+def decompose(tree: trees.Tree, unit: Design, *, reordered: bool = False) -> Expression | None:
     """Return the sums of chains of instructions that the tree is; None where it is none of this unit.
 
     A chain takes its k in rising order; with ``reordered`` in any.
     """
-    return _taken_apart(tree, unit, size(tree) - 1, reordered)
+    return _taken_apart(tree, unit, trees.size(tree) - 1, reordered)
 
 
-def _taken_apart(tree: Tree, unit: Design, end: int, reordered: bool) -> Expression | None:
+def _taken_apart(tree: trees.Tree, unit: Design, end: int, reordered: bool) -> Expression | None:
     """Return the sums that the tree is. Only the chain that has the k ``end`` may end within an instruction."""
     if _is_call(tree, unit, end, reordered):
-        return Part(tuple(sorted(leaves(tree))))
+        return Part(tuple(sorted(trees.leaves(tree))))
     if isinstance(tree, int):
         return None
     spine = list(tree.groups)
@@ -132,54 +121,54 @@ def _taken_apart(tree: Tree, unit: Design, end: int, reordered: bool) -> Express
         if part is None:
             return None
         parts.append(part)
-        rest = Sum(tuple(spine))
+        rest = trees.Sum(tuple(spine))
         if _is_call(rest, unit, end, reordered):
-            found = Part(tuple(sorted(leaves(rest))))
+            found = Part(tuple(sorted(trees.leaves(rest))))
     if found is None:
         if len(spine) > 1 or len(spine[0]) != 2 or not all(_is_call(x, unit, end, reordered) for x in spine[0]):
             return None
-        found = Plus(*(Part((least(x),)) for x in spine[0]))
+        found = Plus(*(Part((trees.least(x),)) for x in spine[0]))
     for part in reversed(parts):
         found = Plus(found, part)
     return found
 
 
-def _is_call(tree: Tree, unit: Design, end: int, reordered: bool) -> bool:
+def _is_call(tree: trees.Tree, unit: Design, end: int, reordered: bool) -> bool:
     """Return whether the tree is that of a chain of instructions, in the rising order of its k or in any."""
-    n = size(tree)
-    if n % unit.k and end not in leaves(tree):
+    n = trees.size(tree)
+    if n % unit.k and end not in trees.leaves(tree):
         return False
     if n % unit.k == 0 and n > unit.k and not _ends_like(tree, unit):
         return False
     if not reordered:
-        return tree == tree_of_call(unit, sorted(leaves(tree)))
-    return _alike(tree, restricted(_whole(unit, -(-n // unit.k)), n))
+        return tree == trees.tree_of_call(unit, sorted(trees.leaves(tree)))
+    return _alike(tree, trees.restricted(_whole(unit, -(-n // unit.k)), n))
 
 
-def _ends_like(tree: Tree, unit: Design) -> bool:
+def _ends_like(tree: trees.Tree, unit: Design) -> bool:
     """Return whether the last group of a spine looks like that of an instruction; far cheaper than the whole tree."""
-    trees = instruction_trees(unit)
-    if trees is None or not isinstance(tree, Sum):
+    made = trees.instruction_trees(unit)
+    if made is None or not isinstance(tree, trees.Sum):
         return False
-    groups = trees[1]
+    groups = made[1]
     if len(tree.groups) < 2:
         return True  # a single group may be that of a first pair
-    return sorted(map(size, tree.groups[-1])) == sorted(map(size, groups[-1]))
+    return sorted(map(trees.size, tree.groups[-1])) == sorted(map(trees.size, groups[-1]))
 
 
-_wholes: dict[tuple[Design, int], Tree] = {}
+_wholes: dict[tuple[Design, int], trees.Tree] = {}
 
 
-def _whole(unit: Design, count: int) -> Tree:
+def _whole(unit: Design, count: int) -> trees.Tree:
     """Return the tree of N instructions."""
     if (unit, count) not in _wholes:
         if len(_wholes) > 256:
             _wholes.clear()
-        _wholes[unit, count] = tree_of_call(unit, range(count * unit.k))
+        _wholes[unit, count] = trees.tree_of_call(unit, range(count * unit.k))
     return _wholes[unit, count]
 
 
-def _alike(x: Tree, y: Tree) -> bool:
+def _alike(x: trees.Tree, y: trees.Tree) -> bool:
     """Return whether two trees are the same but for the names of their leaves."""
     if isinstance(x, int) or isinstance(y, int):
         return isinstance(x, int) and isinstance(y, int)
@@ -188,7 +177,9 @@ def _alike(x: Tree, y: Tree) -> bool:
     for first, second in zip(x.groups, y.groups, strict=True):
         if len(first) != len(second):
             return False
-        ordered = zip(*(sorted(group, key=lambda t: (-size(t), least(t))) for group in (first, second)), strict=True)
+        ordered = zip(
+            *(sorted(group, key=lambda t: (-trees.size(t), trees.least(t))) for group in (first, second)), strict=True
+        )
         if not all(_alike(*pair) for pair in ordered):
             return False
     return True
@@ -359,7 +350,7 @@ def same_units(unit: Design) -> list[str]:
 
 
 def plans_of_tree(
-    tree: Tree, product: Product, *, reordered: bool = False, is_late: Callable[[], bool] = lambda: False
+    tree: trees.Tree, product: Product, *, reordered: bool = False, is_late: Callable[[], bool] = lambda: False
 ) -> list[Plan]:
     """Return the plans that have this tree, with the usual formats of sums, those with the fewest levels first.
 
@@ -371,7 +362,7 @@ def plans_of_tree(
 
 
 def _plans_on(
-    unit: Design, tree: Tree, product: Product, reordered: bool, is_late: Callable[[], bool]
+    unit: Design, tree: trees.Tree, product: Product, reordered: bool, is_late: Callable[[], bool]
 ) -> Iterator[Plan]:
     try:
         expression = decompose(tree, unit, reordered=reordered)
@@ -416,9 +407,9 @@ def converted(plan: Plan, d: Format) -> Plan:
     return replace(plan, epilogue=replace(plan.epilogue, out=out))
 
 
-def _has_tree(plan: Plan, tree: Tree, k: int) -> bool:
+def _has_tree(plan: Plan, tree: trees.Tree, k: int) -> bool:
     try:
-        return tree_of_plan(plan, k) == tree
+        return trees.tree_of_plan(plan, k) == tree
     except (DesignError, NotMasked):
         return False
 
@@ -468,7 +459,7 @@ def _formats_of(level: PartSum, unit: Design, d: Format) -> Iterator[PartSum]:
 
 def filled(plan: Plan, a: Patterns, b: Patterns) -> tuple[Patterns, Patterns]:
     """Return operands filled up with +0 along k to whole tiles of the plan."""
-    missing = filled_length(plan, a.shape[1]) - a.shape[1]
+    missing = trees.filled_length(plan, a.shape[1]) - a.shape[1]
     if not missing:
         return a, b
     return np.pad(a, ((0, 0), (0, missing))), np.pad(b, ((0, missing), (0, 0)))
@@ -562,7 +553,7 @@ def _plans(unit: Design, levels: Sequence[PartSum], product: Product) -> Iterato
     """Yield a plan with the usual formats of sums, if it fits k."""
     try:
         plan = converted(Plan(unit, levels=tuple(levels)), product.d)
-        plan.schedule(filled_length(plan, product.k))
+        plan.schedule(trees.filled_length(plan, product.k))
     except DesignError:
         return
     yield plan
@@ -578,7 +569,7 @@ def _error_corrected(product: Product) -> Iterator[Plan]:
             if algorithm.why_not(unit) is None:
                 plan = Plan(unit, algorithm)
                 try:
-                    plan.schedule(filled_length(plan, product.k))
+                    plan.schedule(trees.filled_length(plan, product.k))
                 except DesignError:
                     continue
                 yield plan

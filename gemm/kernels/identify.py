@@ -12,19 +12,8 @@ import numpy as np
 
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import FORMATS
+from mmaproof.gemm.kernels import fit as fitting
 from mmaproof.gemm.kernels.asked import Asked, DiffersEachTime, draw_product, kinds_for
-from mmaproof.gemm.kernels.fit import (
-    FIRST_SIDE,
-    Answer,
-    Mask,
-    computed,
-    differing,
-    is_flushed,
-    listed_plans,
-    plans_of_tree,
-    same_units,
-    with_formats,
-)
 from mmaproof.gemm.kernels.masks import Masks, Multiplies, NotMasked, Task
 from mmaproof.gemm.kernels.outcome import Difference, Finding, Outcome, everywhere, rival
 from mmaproof.gemm.kernels.tree import filled_length, grow
@@ -106,7 +95,7 @@ class KernelSearch:
         self.started = time.monotonic()
         self.deadline = self.started + seconds
         self.given = tuple(given)
-        self.answers: list[Answer] = []
+        self.answers: list[fitting.Answer] = []
 
     @property
     def is_late(self) -> bool:
@@ -141,9 +130,9 @@ class KernelSearch:
         late = self.is_late and not all(x.plan and x.validated >= self.validation for x in findings)
         return Outcome(self.asked.target.name, self.product, findings, self.asked.calls, seconds, problem, late=late)
 
-    def _ask(self, kind: str) -> Answer:
+    def _ask(self, kind: str) -> fitting.Answer:
         a, b = draw_product(kind, self.product, self.rng)
-        answer = Answer(kind, a, b, self.asked.multiply(a, b))
+        answer = fitting.Answer(kind, a, b, self.asked.multiply(a, b))
         self.answers.append(answer)
         return answer
 
@@ -176,9 +165,9 @@ class KernelSearch:
     def _candidates(self, finding: Finding) -> Iterator[Plan]:
         yield from (x for x in self.given if fits(x, self.product))
         if finding.tree is None:
-            yield from listed_plans(self.product)
+            yield from fitting.listed_plans(self.product)
             return
-        yield from plans_of_tree(finding.tree, self.product)
+        yield from fitting.plans_of_tree(finding.tree, self.product)
 
     def _fit(self, finding: Finding) -> None:
         """Look for plans that return all answers, and validate the first of them.
@@ -198,24 +187,24 @@ class KernelSearch:
         if not trial.agreeing:
             self._missed(finding, trial)
             return
-        self._compare(finding, with_formats(trial.agreeing[0], self.product), trial)
+        self._compare(finding, fitting.with_formats(trial.agreeing[0], self.product), trial)
         while trial.agreeing and self._told_apart(finding, trial):
             self._refute(finding, trial)
         if not trial.agreeing:
             self._missed(finding, trial)
             return
         finding.plan = trial.agreeing[0]
-        finding.units = same_units(finding.plan.unit)
+        finding.units = fitting.same_units(finding.plan.unit)
         finding.same = trial.same_as(finding.plan)
 
     def _other_formats(self, trial: Trial) -> Iterator[Plan]:
         """Yield the nearest plans with other formats of their sums."""
-        yield from (y for x in trial.nearest_first()[:NEAREST] for y in with_formats(x, self.product))
+        yield from (y for x in trial.nearest_first()[:NEAREST] for y in fitting.with_formats(x, self.product))
 
     def _reordered(self, finding: Finding) -> Iterator[Plan]:
         """Yield plans that take k in another order within a tile."""
         if finding.tree is not None:
-            yield from plans_of_tree(finding.tree, self.product, reordered=True, is_late=lambda: self.is_late)
+            yield from fitting.plans_of_tree(finding.tree, self.product, reordered=True, is_late=lambda: self.is_late)
 
     def _compare(self, finding: Finding, candidates: Iterator[Plan], trial: Trial) -> bool:
         """Compare candidates with all answers; return whether there are no more of them, or no more time.
@@ -241,7 +230,7 @@ class KernelSearch:
         """Return whether the nearest plan is the target's but for subnormal results that are flushed; that is noted."""
         if finding.where is None and not self.is_late:
             nearest = trial.nearest_first()[:1]
-            finding.flushes = bool(nearest) and all(is_flushed(nearest[0], x) for x in self.answers)
+            finding.flushes = bool(nearest) and all(fitting.is_flushed(nearest[0], x) for x in self.answers)
         return finding.flushes
 
     def _missed(self, finding: Finding, trial: Trial) -> None:
@@ -275,7 +264,7 @@ class KernelSearch:
             found = rival(first, other, self.product, seconds, self.seed)
             operands = None if found.witness is None else everywhere(found.witness, self.product)
             if operands is not None:
-                self.answers.append(Answer(WITNESS, *operands, self.asked.multiply(*operands)))
+                self.answers.append(fitting.Answer(WITNESS, *operands, self.asked.multiply(*operands)))
                 self._drop(finding, trial)
                 if first not in trial.agreeing:
                     return True
@@ -290,10 +279,10 @@ class KernelSearch:
         the elements differs there. A corner is compared before the rest.
         """
         some = slice(0, max(1, WHOLE // self.product.n))
-        corners = [] if finding.where is not None else [slice(0, FIRST_SIDE)]
+        corners = [] if finding.where is not None else [slice(0, fitting.FIRST_SIDE)]
         for rows, columns in ((x, x) for x in corners):
             for i, answer in enumerate(self.answers):
-                wrong = differing(plan, answer, rows, columns)
+                wrong = fitting.differing(plan, answer, rows, columns)
                 if wrong.any():
                     return len(self.answers) - i, _share(wrong)
         for i, answer in enumerate(self.answers):
@@ -302,19 +291,21 @@ class KernelSearch:
                 return len(self.answers) - i, _share(wrong)
         return None
 
-    def _differing(self, finding: Finding, plan: Plan, answer: Answer, rows: slice = EVERYTHING) -> Mask:
+    def _differing(
+        self, finding: Finding, plan: Plan, answer: fitting.Answer, rows: slice = EVERYTHING
+    ) -> fitting.Mask:
         """Return which elements of some rows of an answer a plan gets wrong."""
-        wrong = differing(plan, answer, rows, EVERYTHING)
+        wrong = fitting.differing(plan, answer, rows, EVERYTHING)
         return wrong if finding.where is None else wrong & finding.where[rows]
 
-    def _validate(self, finding: Finding, plan: Plan) -> Answer | None:
+    def _validate(self, finding: Finding, plan: Plan) -> fitting.Answer | None:
         """Compare a plan with fresh products, all elements; return the first answer that it gets wrong."""
         finding.validated = 0
         kinds = kinds_for(self.product)
         number = 0
         while finding.validated < self.validation and not self.is_late:
             a, b = draw_product(kinds[number % len(kinds)], self.product, self.rng)
-            answer = Answer(kinds[number % len(kinds)], a, b, self.asked.multiply(a, b))
+            answer = fitting.Answer(kinds[number % len(kinds)], a, b, self.asked.multiply(a, b))
             number += 1
             wrong = self._differing(finding, plan, answer)
             if wrong.any():
@@ -334,15 +325,15 @@ class KernelSearch:
         return None
 
 
-def _share(wrong: Mask) -> int:
+def _share(wrong: fitting.Mask) -> int:
     """Return how many elements of a million differ: those of a corner and of a whole product are compared."""
     return -(-int(wrong.sum()) * 1_000_000 // wrong.size)
 
 
-def difference_at(plan: Plan, answer: Answer, wrong: Mask) -> Difference:
+def difference_at(plan: Plan, answer: fitting.Answer, wrong: fitting.Mask) -> Difference:
     """Return the first of the elements that differ."""
     row, column = (int(x) for x in np.argwhere(wrong)[0])
-    expected = computed(plan, answer.part(slice(row, row + 1), slice(column, column + 1)))
+    expected = fitting.computed(plan, answer.part(slice(row, row + 1), slice(column, column + 1)))
     return Difference(answer, row, column, int(expected[0, 0]), int(wrong.sum()), wrong.size)
 
 
@@ -364,7 +355,7 @@ PAIRS = 12
 """Pairs that every element is asked about."""
 MOST_REGIONS = 6
 
-Region = tuple[Mask, Sequence[int], Sequence[int]]
+Region = tuple[fitting.Mask, Sequence[int], Sequence[int]]
 """The elements of a region, and rows and columns all of whose crossings are in it."""
 
 
@@ -394,7 +385,7 @@ def regions_of(target: Multiplies, seed: int) -> list[Region]:
     return [_region(placed == number) for number in np.argsort(-counts, kind="stable").tolist()]
 
 
-def _region(where: Mask) -> Region:
+def _region(where: fitting.Mask) -> Region:
     """Return a region with the rows that are like its fullest one."""
     fullest = int(where.sum(axis=1).argmax())
     columns = np.flatnonzero(where[fullest])
@@ -407,7 +398,7 @@ SIDE = 8
 
 
 def search_recorded(
-    answer: Answer, product: Product, name: str, *, seconds: float, given: Iterable[Plan] = (), seed: int = 0
+    answer: fitting.Answer, product: Product, name: str, *, seconds: float, given: Iterable[Plan] = (), seed: int = 0
 ) -> Outcome:
     """Return which plans reproduce a recorded product: of ``given``, and of the plans that are listed.
 
@@ -427,10 +418,10 @@ def search_recorded(
         if not trial.is_new(plan):
             continue
         finding.tried += 1
-        wrong = differing(plan, sample, EVERYTHING, EVERYTHING)
+        wrong = fitting.differing(plan, sample, EVERYTHING, EVERYTHING)
         share = int(wrong.sum()) * max(answer.d.size // wrong.size, 1)
         if not wrong.any():
-            share = int(differing(plan, answer, EVERYTHING, EVERYTHING).sum())
+            share = int(fitting.differing(plan, answer, EVERYTHING, EVERYTHING).sum())
         if not share:
             agreeing.append(plan)
         else:
@@ -440,23 +431,23 @@ def search_recorded(
         finding.rivals = [
             rival(finding.plan, x, product, min(COMPARING, until - time.monotonic())) for x in agreeing[1:]
         ]
-        finding.units, finding.same = same_units(finding.plan.unit), trial.same_as(finding.plan)
+        finding.units, finding.same = fitting.same_units(finding.plan.unit), trial.same_as(finding.plan)
         finding.validated = answer.d.size
     elif trial.wrong:
         finding.nearest = trial.nearest_first()[0]
-        wrong = differing(finding.nearest, answer, EVERYTHING, EVERYTHING)
+        wrong = fitting.differing(finding.nearest, answer, EVERYTHING, EVERYTHING)
         finding.difference = difference_at(finding.nearest, answer, wrong)
     return Outcome(name, product, [finding], 0, time.monotonic() - started, recorded=True, late=late and not agreeing)
 
 
 def _candidates(product: Product, given: Iterable[Plan], trial: Trial) -> Iterator[Plan]:
     yield from (x for x in given if fits(x, product))
-    yield from listed_plans(product)
+    yield from fitting.listed_plans(product)
     if not trial.agreeing:
-        yield from (y for x in trial.nearest_first()[:NEAREST] for y in with_formats(x, product))
+        yield from (y for x in trial.nearest_first()[:NEAREST] for y in fitting.with_formats(x, product))
 
 
-def _sample(answer: Answer, seed: int) -> Answer:
+def _sample(answer: fitting.Answer, seed: int) -> fitting.Answer:
     """Return some rows and columns of an answer."""
     rng = np.random.default_rng(seed)
     rows, columns = (np.sort(rng.permutation(n)[:SIDE]) for n in answer.d.shape)

@@ -80,7 +80,8 @@ class Magnitudes:
         if min(a.e_max, b.e_max, d.e_max) >= HUGE:
             one, huge = [f.encode(1.0) for f in (a, b)], [f.encode(2.0**HUGE) for f in (a, b)]
             return cls((huge[0], huge[1]), (one[0], one[1]), 1.0, True, 1 << (HUGE - 53))
-        lows = [_least_exponent(f) for f in (a, b)]
+        # of the least number that units read as it is: of 8 bits and fewer the least of all
+        lows = [f.e_min - (f.fraction_bits if f.bits <= 8 else 0) for f in (a, b)]
         # M and every sum with it are within d; a unit is a multiple of d's least number
         top = min(a.e_max + b.e_max, d.e_max - 1)
         low = max(sum(lows), d.e_min - d.fraction_bits)
@@ -98,11 +99,6 @@ class Magnitudes:
             False,
             1 << min(room, 30),
         )
-
-
-def _least_exponent(fmt: Format) -> int:
-    """Return the exponent of the least number that units read as it is: of 8 bits and fewer the least of all."""
-    return fmt.e_min - (fmt.fraction_bits if fmt.bits <= 8 else 0)
 
 
 class Masks:

@@ -17,29 +17,12 @@ from mmaproof.designs.element import Operands, check_scales
 from mmaproof.designs.errors import OperandError
 from mmaproof.designs.formats import FORMATS, Format
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
+from mmaproof.gemm.programs import schedule as op
 from mmaproof.gemm.programs.algorithm import Algorithm
 from mmaproof.gemm.programs.arithmetic import Arithmetic, Cutting, Number, Span, Step
 from mmaproof.gemm.programs.named import find_gemm
 from mmaproof.gemm.programs.plan import Plan
 from mmaproof.gemm.programs.program import Elements, Values, cut, perform, run
-from mmaproof.gemm.programs.schedule import (
-    EXPONENT,
-    FUSED,
-    Add,
-    Call,
-    Convert,
-    Cut,
-    Factor,
-    Multiply,
-    MultiplyAdd,
-    Operand,
-    Operation,
-    Schedule,
-    Split,
-    Words,
-    Zero,
-    arguments,
-)
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Word
 from mmaproof.smt.backends import Backend
@@ -247,7 +230,7 @@ def _checked(plan: Plan, name: str, fmt: Format, patterns: Patterns) -> Patterns
     return np.ascontiguousarray(patterns, dtype=pattern_dtype(fmt))
 
 
-def rows(schedule: Schedule, batch: OperandBatch, *, backend: Backend | str | None = None) -> Patterns:
+def rows(schedule: op.Schedule, batch: OperandBatch, *, backend: Backend | str | None = None) -> Patterns:
     """Return the patterns of d, shape (rows,), of a schedule on rows that fit its formats and its k.
 
     Its factors are constants.
@@ -280,13 +263,13 @@ class _Run(ABC):
     random: Patterns | None
     """random bits that are an operand, in the shape of c"""
 
-    def run(self, schedule: Schedule) -> Patterns:
+    def run(self, schedule: op.Schedule) -> Patterns:
         """Return the patterns of d. An array is dropped after its last use."""
-        last = {x: i for i, op in enumerate(schedule.operations) for x in arguments(op)}
+        last = {x: i for i, operation in enumerate(schedule.operations) for x in op.arguments(operation)}
         values: dict[int, Any] = {}
         for i, operation in enumerate(schedule.operations):
             values[i] = self._perform(schedule, operation, values)
-            for x in arguments(operation):
+            for x in op.arguments(operation):
                 if last[x] == i:
                     values.pop(x, None)
         d = values[len(schedule.operations) - 1]
@@ -301,19 +284,19 @@ class _Run(ABC):
         """Return the axis of k of an operand."""
 
     @abstractmethod
-    def _call(self, call: Call, a: Patterns, b: Patterns, c: Patterns) -> Patterns:
+    def _call(self, call: op.Call, a: Patterns, b: Patterns, c: Patterns) -> Patterns:
         """Return what a call of a unit makes of each element of c, of these elements of a and b."""
 
-    def _perform(self, schedule: Schedule, operation: Operation, values: dict[int, Any]) -> Any:
+    def _perform(self, schedule: op.Schedule, operation: op.Operation, values: dict[int, Any]) -> Any:
         match operation:
-            case Operand():
+            case op.Operand():
                 return self.c
-            case Zero(fmt=fmt):
+            case op.Zero(fmt=fmt):
                 return np.zeros(self.c.shape, dtype=pattern_dtype(fmt))
-            case Call(a=of_a, b=of_b, ks=ks, c=c):
+            case op.Call(a=of_a, b=of_b, ks=ks, c=c):
                 a, b = (self._taken(side, x, ks, values) for side, x in (("a", of_a), ("b", of_b)))
                 return self._call(operation, a, b, values[c])
-            case _ if isinstance(operation, Cut):
+            case _ if isinstance(operation, op.Cut):
                 axis = self._axis(operation.side)
                 found = words_of(operation, self._side(operation.side, places(operation.ks)), axis)
                 if found.exponent is None or self.c.ndim == 1:
@@ -322,7 +305,7 @@ class _Run(ABC):
             case _:
                 return self._elementwise(schedule, operation, values)
 
-    def _taken(self, side: str, words: Words | None, ks: tuple[int, ...], values: dict[int, Any]) -> Patterns:
+    def _taken(self, side: str, words: op.Words | None, ks: tuple[int, ...], values: dict[int, Any]) -> Patterns:
         """Return the elements of an operand that a call multiplies, or words of them."""
         if words is None:
             return np.ascontiguousarray(self._side(side, places(ks)))
@@ -331,10 +314,10 @@ class _Run(ABC):
         at[self._axis(side)] = places([held.place[k] for k in ks])
         return np.ascontiguousarray(held.words[words.word][tuple(at)])
 
-    def _elementwise(self, schedule: Schedule, operation: Operation, values: dict[int, Any]) -> Patterns:
+    def _elementwise(self, schedule: op.Schedule, operation: op.Operation, values: dict[int, Any]) -> Patterns:
         """Return what an operation outside the unit makes of each element, on arrays."""
-        taken = [x for x in arguments(operation) if not isinstance(values[x], CutArrays)]
-        cuttings = {x: values[x] for x in arguments(operation) if isinstance(values[x], CutArrays)}
+        taken = [x for x in op.arguments(operation) if not isinstance(values[x], CutArrays)]
+        cuttings = {x: values[x] for x in op.arguments(operation) if isinstance(values[x], CutArrays)}
         columns = [np.ravel(values[x]) for x in taken]
         given = self._factor(operation)
         quick = _as_fused(operation, columns, given, self.backend)
@@ -348,27 +331,29 @@ class _Run(ABC):
             numbers = {
                 x: _number(schedule.operations[x].fmt, column[rows]) for x, column in zip(taken, columns, strict=True)
             }
-            exponent = {x: Cutting(cuttings[x].ks, [], _number(EXPONENT, e[rows])) for x, e in exponents.items()}
+            exponent = {x: Cutting(cuttings[x].ks, [], _number(op.EXPONENT, e[rows])) for x, e in exponents.items()}
             factors = [] if given is None else [_number(_FP32, given[rows])]
             random = self._drawn(operation, rows)
             elements = Elements((), (), next(iter(numbers.values())), factors=factors, random=random)
-            one = replace(operation, factor=Factor(0)) if factors and isinstance(operation, Multiply) else operation
+            one = (
+                replace(operation, factor=op.Factor(0)) if factors and isinstance(operation, op.Multiply) else operation
+            )
             found = perform(arithmetic, one, "", Values(numbers, exponent), elements)
             result[rows] = found.word.data
         return result.reshape(self.c.shape)
 
-    def _drawn(self, operation: Operation, rows: slice) -> Word[Any] | None:
+    def _drawn(self, operation: op.Operation, rows: slice) -> Word[Any] | None:
         """Return the random bits of some elements that an operation takes as an operand; None if it takes none."""
         match operation:
-            case Convert(rounding=Stochastic(bits=bits, drawn=None)) if self.random is not None:
+            case op.Convert(rounding=Stochastic(bits=bits, drawn=None)) if self.random is not None:
                 return ARRAYS.from_patterns(np.ravel(self.random)[rows], bits)
             case _:
                 return None
 
-    def _factor(self, operation: Operation) -> Patterns | None:
+    def _factor(self, operation: op.Operation) -> Patterns | None:
         """Return the factor operand that an operation takes, one for each element; None if it takes none."""
         match operation:
-            case Multiply(factor=Factor(index=index)):
+            case op.Multiply(factor=op.Factor(index=index)):
                 if self.factors is None:
                     raise OperandError("a factor of the plan is an operand, and no factors are given")
                 of_rows = self.factors[:, index].reshape(-1, *[1] * (self.c.ndim - 1))
@@ -392,7 +377,7 @@ class _Product(_Run):
     def _side(self, side: str, ks: Any) -> Patterns:
         return self.a[:, ks] if side == "a" else self.b[ks]
 
-    def _call(self, call: Call, a: Patterns, b: Patterns, c: Patterns) -> Patterns:
+    def _call(self, call: op.Call, a: Patterns, b: Patterns, c: Patterns) -> Patterns:
         unit, blocks = call.unit, places(call.blocks) if call.blocks else slice(0, 0)
         scale_a, scale_b = self.scales
         of_a = None if scale_a is None else np.ascontiguousarray(scale_a[:, blocks])
@@ -423,20 +408,20 @@ class _Rows(_Run):
     def _side(self, side: str, ks: Any) -> Patterns:
         return (self.batch.a if side == "a" else self.batch.b)[:, ks]
 
-    def _call(self, call: Call, a: Patterns, b: Patterns, c: Patterns) -> Patterns:
+    def _call(self, call: op.Call, a: Patterns, b: Patterns, c: Patterns) -> Patterns:
         blocks = places(call.blocks) if call.blocks else slice(0, 0)
         scales = [None if x is None else x[:, blocks] for x in (self.batch.scale_a, self.batch.scale_b)]
         return evaluate_batch(call.unit, OperandBatch(a, b, c, *scales), backend=self.backend)
 
 
-def words_of(operation: Cut, elements: Patterns, axis: int) -> CutArrays:
+def words_of(operation: op.Cut, elements: Patterns, axis: int) -> CutArrays:
     """Return the words of elements, which lie along an axis. Those of a split depend on their element alone.
 
     The exponent that words have in common, patterns of ``EXPONENT``, has the shape without that axis.
     """
     arithmetic: Arithmetic[Any, Any] = Arithmetic(ARRAYS)
     zero, dtype = arithmetic.zero(operation.of), pattern_dtype(operation.fmt)
-    if isinstance(operation, Split):
+    if isinstance(operation, op.Split):
         one, flat = replace(operation, ks=(0,)), np.ravel(elements)
         words = [np.empty(flat.shape, dtype) for _ in range(operation.count)]
         for first in range(0, len(flat), CHUNK_ROWS):
@@ -451,12 +436,12 @@ def words_of(operation: Cut, elements: Patterns, axis: int) -> CutArrays:
     words = [np.stack([np.broadcast_to(x.word.data, shape) for x in word], axis).astype(dtype) for word in found.words]
     if found.exponent is None:
         raise TypeError(f"{operation} has no exponent")
-    exponent = np.broadcast_to(found.exponent.word.data, shape).astype(pattern_dtype(EXPONENT))
+    exponent = np.broadcast_to(found.exponent.word.data, shape).astype(pattern_dtype(op.EXPONENT))
     return CutArrays(operation.ks, words, exponent)
 
 
 def _as_fused(
-    operation: Operation, columns: Sequence[Patterns], given: Patterns | None, backend: Backend | str | None
+    operation: op.Operation, columns: Sequence[Patterns], given: Patterns | None, backend: Backend | str | None
 ) -> Patterns | None:
     """Return the result of an addition or a product that is also one fused multiply-add, for which there is a design.
 
@@ -467,14 +452,14 @@ def _as_fused(
     """
     fmt, factor = operation.fmt, given
     match operation:
-        case Add(rounding=Rounding.RNE) if fmt.name in FUSED:
+        case op.Add(rounding=Rounding.RNE) if fmt.name in op.FUSED:
             x, y = columns
             factor = np.full_like(x, fmt.encode(1))
-        case Multiply(factor=by) if fmt.name in FUSED:
+        case op.Multiply(factor=by) if fmt.name in op.FUSED:
             (x,) = columns
             factor = np.full_like(x, by) if isinstance(by, int) else given
             y = np.full_like(x, 1 << fmt.sign_position)
-        case MultiplyAdd(factor=by):
+        case op.MultiplyAdd(factor=by):
             x, y = columns
             factor = np.full_like(x, by)
         case _:
@@ -482,7 +467,7 @@ def _as_fused(
     if factor is None:
         raise OperandError("a factor of the plan is an operand, and no factors are given")
     batch = OperandBatch(x[:, np.newaxis], factor[:, np.newaxis], y)
-    return evaluate_batch(find_design(FUSED[fmt.name]), batch, backend=backend)
+    return evaluate_batch(find_design(op.FUSED[fmt.name]), batch, backend=backend)
 
 
 def places(ks: Sequence[int]) -> Any:

@@ -36,31 +36,12 @@ from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import Format
 from mmaproof.designs.signature import Signature
 from mmaproof.designs.steps import Guarantee
+from mmaproof.gemm.programs import schedule as op
 from mmaproof.gemm.programs.parts import ASCENDING
 from mmaproof.gemm.programs.plan import LONGEST_PLANNED, PartSum, Plan
-from mmaproof.gemm.programs.schedule import (
-    Add,
-    Call,
-    Combine,
-    Convert,
-    Flush,
-    Multiply,
-    MultiplyAdd,
-    Operand,
-    Operation,
-    Residues,
-    Scale,
-    Schedule,
-    Slices,
-    Split,
-    Weigh,
-    Zero,
-    arguments,
-    renumbered,
-)
 
 
-def same_computation(first: Schedule, second: Schedule, *, any_order_in_steps: bool = False) -> bool:
+def same_computation(first: op.Schedule, second: op.Schedule, *, any_order_in_steps: bool = False) -> bool:
     """Return whether two schedules compute the same from the same operands, by their operations alone."""
     if first.k != second.k or first.formats != second.formats:
         return False
@@ -111,24 +92,24 @@ class Numbering:
         self._sums: dict[int, _Sum] = {}
         """for a number that is a sum of integers, what it adds up"""
 
-    def of(self, schedule: Schedule) -> list[int]:
+    def of(self, schedule: op.Schedule) -> list[int]:
         """Return the number of every operation of a schedule."""
         found: list[int] = []
         for operation in schedule.operations:
-            renamed = renumbered(operation, found.__getitem__)
+            renamed = op.renumbered(operation, found.__getitem__)
             match renamed:
-                case Operand(fmt=fmt) if self._c_is_zero:
+                case op.Operand(fmt=fmt) if self._c_is_zero:
                     number = self._zero(fmt)
-                case Zero(fmt=fmt):
+                case op.Zero(fmt=fmt):
                     number = self._zero(fmt)
-                case Split():  # a word depends on its element alone
+                case op.Split():  # a word depends on its element alone
                     number = self._number(replace(renamed, ks=()))
-                case Call(c=c):
+                case op.Call(c=c):
                     number = self._of_call(renamed, c)
-                case Add(x=x, y=y, fmt=fmt, rounding=rounding):
+                case op.Add(x=x, y=y, fmt=fmt, rounding=rounding):
                     number = self._of_addition(fmt, rounding, x, y)
-                case Convert(x=x, fmt=fmt):
-                    before = schedule.operations[arguments(operation)[0]].fmt
+                case op.Convert(x=x, fmt=fmt):
+                    before = schedule.operations[op.arguments(operation)[0]].fmt
                     number = self._of_conversion(renamed, x, before, fmt)
                 case _:
                     number = self._number(renamed)
@@ -178,7 +159,7 @@ class Numbering:
             self._onto_zero[number] = x if y == zero else y
         return number
 
-    def _of_conversion(self, renamed: Convert, x: int, before: Format, fmt: Format) -> int:
+    def _of_conversion(self, renamed: op.Convert, x: int, before: Format, fmt: Format) -> int:
         """Return the number of a conversion. One to a wider format keeps that a number is never -0."""
         if not before.is_integer and not fmt.is_integer and x == self._zero(before):
             return self._zero(fmt)
@@ -196,7 +177,7 @@ class Numbering:
         self._sums[number] = total
         return number
 
-    def _of_call(self, call: Call, c: int) -> int:
+    def _of_call(self, call: op.Call, c: int) -> int:
         """Return the number of a call, whose words are given by the numbers of what cuts them.
 
         Where d does not depend on where an instruction ends, each step has a number, those of the padding too, and
@@ -299,7 +280,7 @@ class Weights:
     calls: dict[int, Any]
 
 
-def weights_of(schedule: Schedule, factors: Sequence[Any] = ()) -> Weights:
+def weights_of(schedule: op.Schedule, factors: Sequence[Any] = ()) -> Weights:
     """Return the exact weights of the products and of c in d. ``factors`` are those that are operands.
 
     The first words of operands stand for the operands, and the others for what the first ones lost, which is nothing.
@@ -311,9 +292,9 @@ def weights_of(schedule: Schedule, factors: Sequence[Any] = ()) -> Weights:
     of_c: Any = Fraction(0)
     for i in range(last, -1, -1):
         operation, weight = schedule.operations[i], weights.pop(i, Fraction(0))
-        if isinstance(operation, Operand):
+        if isinstance(operation, op.Operand):
             of_c = weight
-        elif isinstance(operation, Call):
+        elif isinstance(operation, op.Call):
             calls[i] = weight
             first = prod(weights_of_words(schedule.operations[x.cut])[0] for x in operation.words)
             for k in operation.ks if operation.is_first else ():
@@ -323,47 +304,47 @@ def weights_of(schedule: Schedule, factors: Sequence[Any] = ()) -> Weights:
     return Weights(products, of_c, calls)
 
 
-def _taken(operation: Operation, weight: Any, factors: Sequence[Any]) -> list[tuple[int, Any]]:
+def _taken(operation: op.Operation, weight: Any, factors: Sequence[Any]) -> list[tuple[int, Any]]:
     """Return what an operation of a weight takes, with the weights of that."""
     match operation:
-        case Operand() | Zero() | Split() | Slices() | Residues():
+        case op.Operand() | op.Zero() | op.Split() | op.Slices() | op.Residues():
             taken = []
-        case Call(c=c):
+        case op.Call(c=c):
             taken = [(c, weight)]
-        case Add(x=x, y=y):
+        case op.Add(x=x, y=y):
             taken = [(x, weight), (y, weight)]
-        case Multiply(x=x, factor=factor, fmt=fmt):
+        case op.Multiply(x=x, factor=factor, fmt=fmt):
             times = constant(fmt, factor) if isinstance(factor, int) else factors[factor.index]
             taken = [(x, weight * times)]
-        case MultiplyAdd(x=x, factor=factor, y=y, fmt=fmt):
+        case op.MultiplyAdd(x=x, factor=factor, y=y, fmt=fmt):
             taken = [(x, weight * constant(fmt, factor)), (y, weight)]
-        case Convert(x=x) | Flush(x=x):
+        case op.Convert(x=x) | op.Flush(x=x):
             taken = [(x, weight)]
-        case Scale(x=x, places=places) | Weigh(x=x, places=places):
+        case op.Scale(x=x, places=places) | op.Weigh(x=x, places=places):
             taken = [(x, weight * Fraction(2) ** places)]
-        case Combine(xs=xs):  # the first sum stands for all of them
+        case op.Combine(xs=xs):  # the first sum stands for all of them
             taken = [(xs[0], weight)]
         case _:
             assert_never(operation)
     return taken
 
 
-def weights_of_words(operation: Operation) -> tuple[Fraction, ...]:
+def weights_of_words(operation: op.Operation) -> tuple[Fraction, ...]:
     """Return what the words of an operand are multiplied with in their sum, which stands for the operand.
 
     Slices are multiplied with the power of their row or column besides. Of residues the first one stands for all.
     """
     match operation:
-        case Split(count=count, scale=scale):
+        case op.Split(count=count, scale=scale):
             return tuple(Fraction(2) ** (-scale * i) for i in range(count))
-        case Slices(count=count):
+        case op.Slices(count=count):
             return tuple(Fraction(2) ** operation.weight(i) for i in range(count))
         case _:
             return (Fraction(1),)
 
 
 def exact_result(
-    schedule: Schedule, a: Sequence[Fraction], b: Sequence[Fraction], c: Fraction, factors: Sequence[Fraction] = ()
+    schedule: op.Schedule, a: Sequence[Fraction], b: Sequence[Fraction], c: Fraction, factors: Sequence[Fraction] = ()
 ) -> Fraction:
     """Return what the schedule computes of these numbers without any rounding. a and b are times their scales."""
     weights = weights_of(schedule, factors)

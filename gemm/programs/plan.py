@@ -18,20 +18,9 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError, OperandError
 from mmaproof.designs.formats import FORMATS, Format
 from mmaproof.designs.readings import CONSECUTIVE, KOrder
+from mmaproof.gemm.programs import schedule as op
 from mmaproof.gemm.programs.algorithm import Algorithm
 from mmaproof.gemm.programs.parts import ASCENDING, Kind, Order, Parts
-from mmaproof.gemm.programs.schedule import (
-    Add,
-    Builder,
-    Call,
-    Factor,
-    Flush,
-    Multiply,
-    MultiplyAdd,
-    Operand,
-    Schedule,
-    Zero,
-)
 
 FP32 = FORMATS["fp32"]
 ONE = Fraction(1)
@@ -333,7 +322,7 @@ class Plan:
         """Whether the plan is an algorithm on its unit and nothing else."""
         return self == Plan(self.unit, self.algorithm) and self.algorithm is not None
 
-    def schedule(self, k: int) -> Schedule:
+    def schedule(self, k: int) -> op.Schedule:
         """Return every operation that makes one element from ``k`` elements of a and b.
 
         Raises DesignError for a K that does not fit, for an order of additions that is not determined, and for an
@@ -368,7 +357,7 @@ def _epilogue_format(sums: Format) -> Format:
 
 
 @lru_cache(maxsize=512)
-def _schedule(plan: Plan, k: int) -> Schedule:
+def _schedule(plan: Plan, k: int) -> op.Schedule:
     plan.require()
     if plan.is_algorithm or plan.is_unit:
         plan.unit.padded_length(k)
@@ -389,24 +378,24 @@ class _Maker:
 
     def __init__(self, plan: Plan, k: int) -> None:
         self.plan, self.k = plan, k
-        self.builder = Builder()
+        self.builder = op.Builder()
         self.factors = 0
         order, tile = plan.order.permutation(plan.k_tile), plan.k_tile
         # below K the instruction is filled up with +0, and only there
         self.ks = tuple(at + i for at in range(0, k, tile) for i in order if at + i < k)
 
-    def schedule(self) -> Schedule:
+    def schedule(self) -> op.Schedule:
         """Return the schedule."""
         plan, epilogue = self.plan, self.plan.epilogue
         c: int | None = None
         if epilogue.c is not JoinsC.NONE:
-            c = self.builder.add(Operand(plan.formats[2]))
+            c = self.builder.add(op.Operand(plan.formats[2]))
         start = c if epilogue.c is JoinsC.FIRST else None
         if start is not None and epilogue.beta != ONE:
             start = self._scaled(self.builder.convert(start, FP32), epilogue.beta)
         total = self.total(len(plan.levels) - 1, self.ks, start)
         self._epilogue(total, c if epilogue.c is JoinsC.LAST else None)
-        return Schedule(self.k, plan.formats, tuple(self.builder.operations))
+        return op.Schedule(self.k, plan.formats, tuple(self.builder.operations))
 
     def total(self, level: int, ks: tuple[int, ...], start: int | None) -> int:
         """Return the sum over some k as a level computes it, from ``start`` or from +0."""
@@ -426,11 +415,11 @@ class _Maker:
         if found.order.starts_in_part:
             total = builder.convert(self._part(level, found, parts[order.pop(0)], start), held)
         else:
-            total = builder.add(Zero(held)) if start is None else builder.convert(start, held)
+            total = builder.add(op.Zero(held)) if start is None else builder.convert(start, held)
         for i in order:
             part = self._part(level, found, parts[i], None)
             wide = builder.convert(total, found.fmt)
-            total = builder.convert(builder.add(Add(wide, part, found.fmt, found.rounding)), held)
+            total = builder.convert(builder.add(op.Add(wide, part, found.fmt, found.rounding)), held)
         return total
 
     def _part(self, level: int, found: PartSum, ks: tuple[int, ...], start: int | None) -> int:
@@ -439,13 +428,15 @@ class _Maker:
         if found.stored is not None:
             part = self.builder.convert(part, found.stored)
         part = self.builder.convert(part, found.fmt)
-        return self.builder.add(Flush(part, found.fmt)) if found.flushes else part
+        return self.builder.add(op.Flush(part, found.fmt)) if found.flushes else part
 
     def _tree(self, level: int, found: PartSum, parts: Sequence[tuple[int, ...]], start: int | None) -> int:
         sums = [self._part(level, found, ks, None if i else start) for i, ks in enumerate(parts)]
         while len(sums) > 1:
             pairs = [sums[i : i + 2] for i in range(0, len(sums), 2)]
-            sums = [self.builder.add(Add(x[0], x[1], found.fmt, found.rounding)) if len(x) > 1 else x[0] for x in pairs]
+            sums = [
+                self.builder.add(op.Add(x[0], x[1], found.fmt, found.rounding)) if len(x) > 1 else x[0] for x in pairs
+            ]
         return sums[0]
 
     def _rescaled(self, level: int, found: Rescale, parts: Sequence[tuple[int, ...]], start: int | None) -> int:
@@ -456,13 +447,13 @@ class _Maker:
             if found.factors:
                 scaled = self._scaled(wide, found.factors[min(i, len(found.factors) - 1)])
             else:
-                scaled = self.builder.add(Multiply(wide, Factor(self.factors), FP32))
+                scaled = self.builder.add(op.Multiply(wide, op.Factor(self.factors), FP32))
                 self.factors += 1
             total = self.total(level - 1, ks, self.builder.convert(scaled, fmt))
         return total
 
     def _scaled(self, x: int, factor: Fraction) -> int:
-        return x if factor == ONE else self.builder.add(Multiply(x, FP32.encode(factor), FP32))
+        return x if factor == ONE else self.builder.add(op.Multiply(x, FP32.encode(factor), FP32))
 
     def _instructions(self, ks: tuple[int, ...], start: int | None) -> int:
         """Return the chain of instructions over some k."""
@@ -478,7 +469,7 @@ class _Maker:
         ):
             raise DesignError(f"a part does not consist of whole blocks of {block} elements, which share a scale")
         fmt = algorithm.operand_format if algorithm else unit.c_format
-        c = builder.add(Zero(fmt)) if start is None else builder.convert(start, fmt)
+        c = builder.add(op.Zero(fmt)) if start is None else builder.convert(start, fmt)
         if algorithm is not None:
             return algorithm.lower(builder, unit.configured(len(ks)), ks, c)
         # a chain hands d on as the unit returns it, also where c has another format at first; held rounds it
@@ -488,7 +479,7 @@ class _Maker:
             for i, each in enumerate(self.plan.units):
                 for first in range(at, min(at + tile, len(ks)), run):
                     part = ks[first : min(first + run, at + tile)]
-                    call = Call(each.configured(len(part)), part, builder.convert(c, fmt), again=i > 0)
+                    call = op.Call(each.configured(len(part)), part, builder.convert(c, fmt), again=i > 0)
                     c = self._held(builder.add(call))
         return c
 
@@ -505,18 +496,18 @@ class _Maker:
         if c is not None:
             addend = builder.convert(c, fmt)
             if epilogue.beta != ONE:
-                addend = builder.add(Multiply(addend, fmt.encode(epilogue.beta), fmt))
+                addend = builder.add(op.Multiply(addend, fmt.encode(epilogue.beta), fmt))
             total = builder.convert(total, fmt)
             if epilogue.alpha == ONE:
-                total = builder.add(Add(total, addend, fmt))
+                total = builder.add(op.Add(total, addend, fmt))
             else:
-                total = builder.add(MultiplyAdd(total, fmt.encode(epilogue.alpha), addend, fmt))
+                total = builder.add(op.MultiplyAdd(total, fmt.encode(epilogue.alpha), addend, fmt))
         elif epilogue.alpha != ONE:
-            total = builder.add(Multiply(builder.convert(total, fmt), fmt.encode(epilogue.alpha), fmt))
+            total = builder.add(op.Multiply(builder.convert(total, fmt), fmt.encode(epilogue.alpha), fmt))
         last = total
         if epilogue.out is not None:
             if epilogue.flushes:
-                total = builder.add(Flush(total, builder.format_of(total)))
+                total = builder.add(op.Flush(total, builder.format_of(total)))
             if isinstance(epilogue.rounding, Stochastic) and builder.format_of(total) is epilogue.out:
                 raise DesignError(f"{self.plan.name}: the sum is of {epilogue.out.name}, so nothing is rounded to it")
             last = builder.convert(total, epilogue.out, epilogue.rounding, out_of_range=epilogue.out_of_range)

@@ -110,7 +110,7 @@ class PlanEquivalence(Question):
         """Return the columns, with that of the random bits where they are an operand."""
         columns = super().columns()
         if self.random_bits:
-            fmt = _random_format(self.random_bits)
+            fmt = find_format("b1" if self.random_bits == 1 else f"uint{self.random_bits}")
             columns += [(x, fmt, 0) for x in ("scale_a", "scale_b") if self.scale_format is None]
             columns.append(("random", fmt, 1))
         return columns
@@ -230,10 +230,6 @@ class PlanEquivalence(Question):
 
 _GIVEN = Call | Operand | Weigh | Combine
 """The operations about whose results nothing is said where sums of them are compared."""
-
-
-def _random_format(bits: int) -> Format:
-    return find_format("b1" if bits == 1 else f"uint{bits}")
 
 
 class NeverMinusZero(RunQuestion):

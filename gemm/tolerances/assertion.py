@@ -18,14 +18,14 @@ import numpy.typing as npt
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError, OperandError, did_you_mean
-from mmaproof.designs.formats import FORMATS, Format
-from mmaproof.designs.operands import Patterns, as_numpy, patterns_of, values_of
+from mmaproof.designs.formats import FORMATS
+from mmaproof.designs.operands import Patterns, as_numpy, values_of
 from mmaproof.gemm.programs import Plan
 from mmaproof.gemm.programs.named import find_plan
 from mmaproof.gemm.tolerances.diagnosis import diagnose
 from mmaproof.gemm.tolerances.errors import ones
 from mmaproof.gemm.tolerances.faults import Product, seeded
-from mmaproof.gemm.tolerances.given import Floats, Given
+from mmaproof.gemm.tolerances.given import Floats, Given, read_patterns
 from mmaproof.gemm.tolerances.statistical import Quantile, draw_operand
 from mmaproof.gemm.tolerances.tolerance import Tolerance, Truths, errors_of, is_within, tolerance
 from mmaproof.hardware_replay.tables.recognise import read_array
@@ -136,7 +136,7 @@ def assert_gemm(
         return
     product = product_of(found, left, b, c, scale_a, scale_b)
     if factors is not None:
-        product = replace(product, factors=_patterns("factors", read_operand("factors", factors), FORMATS["fp32"]))
+        product = replace(product, factors=read_patterns("factors", read_operand("factors", factors), FORMATS["fp32"]))
     result = result_of(found, product, actual)
     given = found.given(product.a, product.b, product.c, *product.scales, product.factors)
     values, (exact, _) = values_of(result, found.plan.formats[3]), found.exact_of(given)
@@ -153,7 +153,7 @@ def assert_gemm(
             bounds = found.bound_of(given)
             failing, what = _outside(is_within(found, given, values, bounds), bounds, unchecked)
         case _:
-            quantile = _quantile(found, distribution)
+            quantile = _measured(found.plan, found.k, distribution)
             sizes = _sizes(given)
             with np.errstate(invalid="ignore"):
                 bounds = np.where(sizes > 0, quantile.upper * sizes, sizes)
@@ -216,10 +216,7 @@ def _is_empty(found: Tolerance, a: npt.NDArray[Any], b: npt.NDArray[Any], actual
     for name, array, fmt in zip(
         ("a", "b", "actual"), (a, b, actual), (*found.plan.formats[:2], found.plan.formats[3]), strict=True
     ):
-        try:
-            patterns_of(array, fmt)
-        except OperandError as problem:
-            raise OperandError(f"{name}: {problem}") from problem
+        read_patterns(name, array, fmt)
     return True
 
 
@@ -245,23 +242,11 @@ def _measured(plan: Plan, k: int, distribution: str) -> Quantile:
     return tolerance(plan, k).quantile(QUANTILE, distribution, samples=SAMPLES)
 
 
-def _quantile(found: Tolerance, distribution: str) -> Quantile:
-    return _measured(found.plan, found.k, distribution)
-
-
 def read_operand(name: str, array: Any) -> npt.NDArray[Any]:
     """Return an array of any library, or that of a file, as one of NumPy; OperandError names it."""
     try:
         return read_array(str(array)) if isinstance(array, Path) else as_numpy(array)
     except InputError as problem:
-        raise OperandError(f"{name}: {problem}") from problem
-
-
-def _patterns(name: str, array: npt.NDArray[Any], fmt: Format) -> Patterns:
-    """Return an array as patterns of a format; OperandError names it."""
-    try:
-        return patterns_of(array, fmt)
-    except OperandError as problem:
         raise OperandError(f"{name}: {problem}") from problem
 
 
@@ -274,12 +259,13 @@ def product_of(found: Tolerance, a: npt.NDArray[Any], b: Any, c: Any, scale_a: A
     named = {"a": a, "b": right} | ({} if c is None else {"c": read_operand("c", c)})
     patterns = {}
     for (name, array), fmt in zip(named.items(), formats, strict=False):
-        patterns[name] = _patterns(name, array, fmt)
+        patterns[name] = read_patterns(name, array, fmt)
     scales = tuple(None if x is None else read_operand(n, x) for n, x in (("scale_a", scale_a), ("scale_b", scale_b)))
     scale = found.unit.scale_format
     if scale is not None:
         scales = tuple(
-            None if x is None else _patterns(n, x, scale) for n, x in zip(("scale_a", "scale_b"), scales, strict=True)
+            None if x is None else read_patterns(n, x, scale)
+            for n, x in zip(("scale_a", "scale_b"), scales, strict=True)
         )
     return Product(found.plan, patterns["a"], patterns["b"], patterns.get("c"), (scales[0], scales[1]))
 
@@ -295,7 +281,7 @@ def result_of(found: Tolerance, product: Product, actual: Any) -> Patterns:
 
 def patterns_of_result(found: Tolerance, array: npt.NDArray[Any]) -> Patterns:
     """Return a result of any shape as patterns. Raises OperandError where its type is not that of the plan."""
-    return _patterns("actual", array, found.plan.formats[3])
+    return read_patterns("actual", array, found.plan.formats[3])
 
 
 def _outside(inside: Truths, bounds: Floats, unchecked: str) -> tuple[Truths, str]:

@@ -37,28 +37,13 @@ from mmaproof.gemm.programs.program import Elements, run
 from mmaproof.gemm.programs.schedule import Cut, Split
 from mmaproof.gemm.programs.slice_gemm import Sign, SliceGemm, Wide
 from mmaproof.gemm.programs.split_gemm import SplitGemm
+from mmaproof.gemm.questions import split as splits
 from mmaproof.gemm.questions.finite_operands import NoOverflow
-from mmaproof.gemm.questions.split import (
-    EXPONENTS,
-    Splitting,
-    Window,
-    WordsAreBounded,
-    all_finite,
-    overflows,
-    power_pattern,
-)
 from mmaproof.gemm.tolerances.given import Given, Side
 from mmaproof.gemm.tolerances.tolerance import Tolerance
 from mmaproof.gemm.tolerances.walk import bound_of_schedule, prove_schedule
 from mmaproof.gemm.tolerances.words import CutSide, bounded
-from mmaproof.properties.preconditions import (
-    Conditions,
-    Exponents,
-    Positive,
-    Precondition,
-    ZeroAccumulator,
-    preconditions_of,
-)
+from mmaproof.properties import preconditions as pre
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
@@ -79,7 +64,7 @@ MOST_SHOWN = 64
 """The largest K for which the largest operands are computed on integers and shown."""
 
 
-def check_overflow(plan: Plan, k: int | None, where: Sequence[Precondition], asked: Asked) -> AlgorithmVerdict:
+def check_overflow(plan: Plan, k: int | None, where: Sequence[pre.Precondition], asked: Asked) -> AlgorithmVerdict:
     """Find out whether some number becomes infinite, NaN or clamped for ``k`` elements.
 
     ``k`` is by default the least one at which all parts of the plan occur. Where operands are split into words, bounds
@@ -108,15 +93,15 @@ def check_overflow(plan: Plan, k: int | None, where: Sequence[Precondition], ask
     return asked.verdict(found.status, conclusion, values=values, reason=found.reason)
 
 
-def _by_largest_operands(plan: Plan, k: int, where: Sequence[Precondition], asked: Asked) -> AlgorithmVerdict:
+def _by_largest_operands(plan: Plan, k: int, where: Sequence[pre.Precondition], asked: Asked) -> AlgorithmVerdict:
     """Decide for operands of a range of exponents by the bound of the largest ones, or by what these give.
 
     PROVED where the bound of all operands is finite: it is finite only where no sum, product or conversion can
     leave its format. REFUTED with the largest operands where one of their numbers is not finite or is clamped. Raises
     InputError without exponents, and for other conditions than a sign and a c of zero.
     """
-    allowed = Exponents | Positive | ZeroAccumulator
-    if not any(isinstance(x, Exponents) for x in where) or not all(isinstance(x, allowed) for x in where):
+    allowed = pre.Exponents | pre.Positive | pre.ZeroAccumulator
+    if not any(isinstance(x, pre.Exponents) for x in where) or not all(isinstance(x, allowed) for x in where):
         raise InputError(
             "overflow of a plan is asked for a range of exponents: --where exponents=LO..HI, such as exponents=-8..2; "
             "`c=0` and `positive` are also allowed"
@@ -146,7 +131,7 @@ def _by_bounds(plan: Plan, algorithm: SplitGemm, question: NoOverflow, asked: As
     """Return the verdict that nothing overflows if it follows from bounds on the words, else None."""
     most: dict[str, tuple[int, ...]] = {}
     for name in "ab":
-        found = _word_bounds(Splitting.of(algorithm, plan.unit, name), question, asked)
+        found = _word_bounds(splits.Splitting.of(algorithm, plan.unit, name), question, asked)
         if found is None:
             return None
         most[name] = found
@@ -178,11 +163,11 @@ def _by_bounds(plan: Plan, algorithm: SplitGemm, question: NoOverflow, asked: As
     )
 
 
-def _word_bounds(splitting: Splitting, question: NoOverflow, asked: Asked) -> tuple[int, ...] | None:
+def _word_bounds(splitting: splits.Splitting, question: NoOverflow, asked: Asked) -> tuple[int, ...] | None:
     """Return proved exponents of powers of two that the words do not exceed; None if a word can be infinite."""
-    low, high = EXPONENTS[0], EXPONENTS[-1]
+    low, high = splits.EXPONENTS[0], splits.EXPONENTS[-1]
     for p in question.where:
-        if isinstance(p, Exponents):
+        if isinstance(p, pre.Exponents):
             low, high = max(low, p.low), min(high, p.high)
     if low > high:
         return None
@@ -192,7 +177,7 @@ def _word_bounds(splitting: Splitting, question: NoOverflow, asked: Asked) -> tu
     for _ in range(ROUNDS):
         if most is None:
             return None
-        lemma = WordsAreBounded(splitting, most, Window(low, high))
+        lemma = splits.WordsAreBounded(splitting, most, splits.Window(low, high))
         verdict = asked.prove(lemma)
         if verdict.witness is None:
             return most if verdict.status is Status.PROVED else None
@@ -201,17 +186,17 @@ def _word_bounds(splitting: Splitting, question: NoOverflow, asked: Asked) -> tu
     return None
 
 
-def _largest_words(splitting: Splitting, patterns: Patterns) -> tuple[int, ...] | None:
+def _largest_words(splitting: splits.Splitting, patterns: Patterns) -> tuple[int, ...] | None:
     """Return for each word the least power of two that it does not exceed; None if something is not finite."""
     fmt, most = splitting.fmt, []
     arithmetic: Arithmetic[Any, Any] = Arithmetic(_ARRAYS, record=True)
     words = splitting.split(arithmetic, _ARRAYS.from_patterns(patterns, OPERANDS.bits))
-    if not np.all(all_finite(arithmetic).data):
+    if not np.all(splits.all_finite(arithmetic).data):
         return None
     for found in words:
         largest = int(np.max(_ARRAYS.extract(found.word, fmt.bits - 2, 0).data))
         powers = range(fmt.e_min - fmt.fraction_bits, fmt.e_max + 1)
-        most.append(next((e for e in powers if power_pattern(fmt, e) >= largest), fmt.e_max + 1))
+        most.append(next((e for e in powers if splits.power_pattern(fmt, e) >= largest), fmt.e_max + 1))
     return tuple(most)
 
 
@@ -283,7 +268,7 @@ def _witness(plan: Plan, operands: Operands, *, all_alike: bool = False) -> Witn
     """
     a, b, c, _ = plan.formats
     for step in trace(plan, operands).steps:
-        if overflows(_INTEGERS, step).data:
+        if splits.overflows(_INTEGERS, step).data:
             fmt, numbers = step.result.fmt, []
             for name, of_side, xs in (("a", a, operands.a), ("b", b, operands.b)):
                 if all_alike and len(xs) > 1:
@@ -314,7 +299,7 @@ class GemmCheck:
 
     question: str
     plan: Plan
-    where: tuple[Precondition, ...]
+    where: tuple[pre.Precondition, ...]
     finding: AlgorithmVerdict
     seconds: float
 
@@ -344,7 +329,7 @@ def check_algorithm(
     solver: str | Solving = DEFAULT_SOLVER,
     limits: Limits | float = DEFAULT_LIMITS,
     k: int | None = None,
-    where: Conditions = (),
+    where: pre.Conditions = (),
     below: int | None = None,
     budget: Budget | None = DEFAULT_BUDGET,
     seed: int = 0,
@@ -364,7 +349,7 @@ def check_algorithm(
     >>> str(mmaproof.check_algorithm("overflow", "hopper/wgmma.f32.f16.f16", k=16, where="exponents=-8..2").verdict)
     'holds'
     """
-    plan, meant = find_gemm(program, unit), preconditions_of(where)
+    plan, meant = find_gemm(program, unit), pre.preconditions_of(where)
     if question not in QUESTIONS:
         raise InputError(f"unknown question {question!r}: one of {', '.join(QUESTIONS)}")
     for name, given in {"k": k is not None, "where": bool(meant), "below": below is not None}.items():
@@ -377,7 +362,7 @@ def check_algorithm(
 
 
 def _answer(
-    question: str, plan: Plan, k: int | None, where: Sequence[Precondition], below: int | None, asked: Asked
+    question: str, plan: Plan, k: int | None, where: Sequence[pre.Precondition], below: int | None, asked: Asked
 ) -> AlgorithmVerdict:
     """Answer a question. What is around an algorithm changes nothing about the words of operands."""
     match question, plan.algorithm:

@@ -15,15 +15,8 @@ import numpy as np
 
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.readings import CONSECUTIVE
+from mmaproof.gemm.tolerances import statistical
 from mmaproof.gemm.tolerances.given import Given, Rests
-from mmaproof.gemm.tolerances.statistical import (
-    Quantile,
-    draw_operand,
-    quantile_of,
-    require_measurable,
-    row_differences,
-    row_errors,
-)
 from mmaproof.gemm.tolerances.tolerance import Tolerance
 from mmaproof.gemm.tolerances.words import bounded, least
 from mmaproof.properties.step_loss import loss_of
@@ -63,7 +56,7 @@ class DataTolerance:
     limits: DataLimits
     atol: float | None
     elements: float | None
-    quantile: Quantile
+    quantile: statistical.Quantile
     largest: float
 
 
@@ -81,19 +74,19 @@ def data_tolerance(
     Raises InputError for a distribution that is not known, and for units of integers, fp64, scales and factors.
     """
     _require_data(tolerance, data, p, confidence, samples)
-    errors, _ = row_errors(tolerance.plan, tolerance.k, data, samples, seed)
+    errors, _ = statistical.row_errors(tolerance.plan, tolerance.k, data, samples, seed)
     limits, given = _drawn_limits(tolerance, data, seed)
     found: tuple[float | None, float | None] = (None, None)
     if tolerance.proved:
         found = bound_within(tolerance, limits), float(tolerance.bound_of(given).max())
-    quantile = quantile_of(errors, p, confidence, data)
+    quantile = statistical.quantile_of(errors, p, confidence, data)
     return DataTolerance(data, limits, *found, quantile, float(errors.max()))
 
 
 def _require_data(tolerance: Tolerance, data: str, p: float, confidence: float, samples: int) -> None:
     """Raise InputError for what cannot be measured, and for plans with scales or factors."""
     plan = tolerance.plan
-    require_measurable(p, data, confidence, samples)
+    statistical.require_measurable(p, data, confidence, samples)
     if plan.scale_format is not None or plan.has_factors:
         raise InputError(f"{plan.name}: data of --data have no scales and no factors: use bound(a, b, c)")
 
@@ -103,7 +96,8 @@ def _drawn_limits(tolerance: Tolerance, data: str, seed: int) -> tuple[DataLimit
     plan, k = tolerance.plan, tolerance.k
     rng = np.random.default_rng([seed, k, 1])
     given = tolerance.given(
-        draw_operand(plan, "a", (SIDE, k), data, rng)[0], draw_operand(plan, "b", (k, SIDE), data, rng)[0]
+        statistical.draw_operand(plan, "a", (SIDE, k), data, rng)[0],
+        statistical.draw_operand(plan, "b", (k, SIDE), data, rng)[0],
     )
     a, b = (float(x.magnitudes.max()) for x in (given.a, given.b))
     if not _adds_in_turn(tolerance):
@@ -142,7 +136,7 @@ class DataDifference:
     limits: tuple[DataLimits, ...]
     """those of each plan; operands are within all of them"""
     most: float | None
-    quantile: Quantile
+    quantile: statistical.Quantile
     largest: float
     equal: float
 
@@ -170,14 +164,14 @@ def data_difference(
         raise InputError(f"{wrong[0]} multiplies sums: its exact result is another")
     for x in both:
         _require_data(x, data, p, confidence, samples)
-        row_errors(x.plan, k, data, 1, seed)  # which refuses plans that have none
+        statistical.row_errors(x.plan, k, data, 1, seed)  # which refuses plans that have none
     drawn = [_drawn_limits(x, data, seed)[0] for x in both]
     sums = max((x.sums for x in drawn if x.sums is not None), default=None)
     limits = tuple(replace(x, sums=None if x.sums is None else sums) for x in drawn)
     bounds = [bound_within(x, within) if x.proved else None for x, within in zip(both, limits, strict=True)]
     most = None if None in bounds else sum(x for x in bounds if x is not None)
-    apart = row_differences((first.plan, second.plan), k, data, samples, seed)
-    quantile = quantile_of(apart, p, confidence, data)
+    apart = statistical.row_differences((first.plan, second.plan), k, data, samples, seed)
+    quantile = statistical.quantile_of(apart, p, confidence, data)
     return DataDifference(data, limits, most, quantile, float(apart.max()), float((apart == 0).mean()))
 
 

@@ -15,12 +15,13 @@ import numpy.typing as npt
 from mmaproof.designs.errors import MmaproofError
 from mmaproof.designs.formats import FORMATS, Format
 from mmaproof.designs.operands import Patterns, values_of
-from mmaproof.gemm.tolerances.faults import Fault, Product, hypotheses, rounded
+from mmaproof.gemm.tolerances.faults import Fault, Product, hypotheses
 from mmaproof.gemm.tolerances.given import Floats, Given
 from mmaproof.gemm.tolerances.tolerance import Tolerance, Truths, errors_of, is_within
 from mmaproof.smt.backends import Backend, wanted_backend, wanting
 from mmaproof.smt.evaluate import equal_patterns
 from mmaproof.smt.solving.limits import worked
+from mmaproof.verification.distributions import from_float64
 
 Places = npt.NDArray[np.intp]
 """Rows, or columns, of a result."""
@@ -56,7 +57,7 @@ class Change:
             return d
         fmt = whole.plan.formats[3]
         with np.errstate(over="ignore", invalid="ignore"):
-            return rounded(fmt, values_of(d, fmt) * self.factor)
+            return from_float64(fmt, values_of(d, fmt) * self.factor)
 
     def bounded(self, tolerance: Tolerance, whole: Product, rows: Places, columns: Places) -> tuple[Floats, Floats]:
         """Return the exact results of these rows and columns, and the bounds on the errors of the plan's."""
@@ -103,7 +104,7 @@ def _of_c(whole: Product) -> Iterator[Change]:
         return
     yield Change("as if c were not added", _changed(c=None))
     with np.errstate(over="ignore", invalid="ignore"):
-        doubled, negative = (rounded(fmt, values_of(c, fmt) * x) for x in (2, -1))
+        doubled, negative = (from_float64(fmt, values_of(c, fmt) * x) for x in (2, -1))
     yield Change("as if c were added twice, at the start: bits of a chain that starts from 2 c", _changed(c=doubled))
     yield Change("as if c were subtracted", _changed(c=negative))
     if c.shape[0] == c.shape[1]:
@@ -179,8 +180,8 @@ def narrowed(whole: Product) -> Iterator[tuple[str, Bits]]:
 
     def through(narrow: Format) -> Bits:
         def bits(rows: Places, columns: Places) -> Patterns:
-            values = values_of(rounded(narrow, values_of(whole.part(rows, columns).d(), fmt)), narrow)
-            return rounded(fmt, values)
+            values = values_of(from_float64(narrow, values_of(whole.part(rows, columns).d(), fmt)), narrow)
+            return from_float64(fmt, values)
 
         return bits
 

@@ -15,7 +15,7 @@ from mmaproof.designs.arithmetic import Arithmetic
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError, InputError
-from mmaproof.designs.formats import FORMATS, Format
+from mmaproof.designs.formats import FORMATS
 from mmaproof.designs.operands import Patterns, pattern_dtype, values_of
 from mmaproof.gemm.programs import Order, PartSum, Plan, read_plan
 from mmaproof.gemm.programs.evaluate import multiply_plan
@@ -143,8 +143,10 @@ def hypotheses(
 def _of_operands(given: Product) -> Iterator[Fault]:
     yield Fault("zeros", "zeros", lambda x: np.zeros_like(x.d()))
     if given.c is not None:
-        yield Fault("c twice", "as if c were added twice, the second time at the end: bits of d + c", _c_again)
-        yield Fault("c last", "as if c were added at the end: bits of a @ b, and then c", _c_last, is_rounding=True)
+        twice = "as if c were added twice, the second time at the end: bits of d + c"
+        last = "as if c were added at the end: bits of a @ b, and then c"
+        yield Fault("c twice", twice, lambda x: _plus_c(x, x.d()))
+        yield Fault("c last", last, lambda x: _plus_c(x, replace(x, c=None).d()), is_rounding=True)
 
 
 def _of_units(given: Product) -> Iterator[Fault]:
@@ -277,20 +279,11 @@ def _reversed(given: Product) -> Patterns:
     return replace(given, a=np.ascontiguousarray(given.a[:, ::-1]), b=np.ascontiguousarray(given.b[::-1])).d()
 
 
-def _c_again(given: Product) -> Patterns:
-    """Return d plus c, rounded to the format of d."""
-    return given.d() if given.c is None else _plus_c(given, given.d(), given.c)
-
-
-def _c_last(given: Product) -> Patterns:
-    """Return the product from zero, and c added to it, rounded to the format of d."""
-    return given.d() if given.c is None else _plus_c(given, replace(given, c=None).d(), given.c)
-
-
-def _plus_c(given: Product, d: Patterns, c: Patterns) -> Patterns:
+def _plus_c(given: Product, d: Patterns) -> Patterns:
+    """Return a result with c added to it at the end, rounded to its format."""
     fmt, c_format = given.plan.formats[3], given.plan.formats[2]
     with np.errstate(over="ignore", invalid="ignore"):
-        return rounded(fmt, values_of(d, fmt) + values_of(c, c_format))
+        return d if given.c is None else from_float64(fmt, values_of(d, fmt) + values_of(given.c, c_format))
 
 
 def _in_fp16(given: Product) -> Patterns:
@@ -306,11 +299,6 @@ def _in_fp16(given: Product) -> Patterns:
         ks = slice(first, first + unit.k)
         d = replace(on_unit, a=np.ascontiguousarray(given.a[:, ks]), b=given.b[ks], c=d).d()
         with np.errstate(over="ignore"):
-            d = rounded(unit.d_format, values_of(from_float64(half, values_of(d, unit.d_format)), half))
+            d = from_float64(unit.d_format, values_of(from_float64(half, values_of(d, unit.d_format)), half))
     fmt = given.plan.formats[3]
-    return d if fmt is unit.d_format else rounded(fmt, values_of(d, unit.d_format))
-
-
-def rounded(fmt: Format, values: npt.NDArray[np.float64]) -> Patterns:
-    """Return the patterns of values, rounded to nearest."""
-    return from_float64(fmt, values)
+    return d if fmt is unit.d_format else from_float64(fmt, values_of(d, unit.d_format))

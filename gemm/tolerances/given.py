@@ -301,14 +301,14 @@ class Given:
     ) -> Given:
         """Return the operands of arrays of the formats' types, or of patterns. Raises OperandError and DesignError."""
         a_format, b_format, c_format, _ = plan.formats
-        left, right = _read("a", a, a_format), _read("b", b, b_format)
+        left, right = read_patterns("a", a, a_format), read_patterns("b", b, b_format)
         if left.ndim != 2 or right.ndim != 2 or left.shape[1] != right.shape[0]:
             raise OperandError(f"shapes a {left.shape}, b {right.shape}: (M, K) and (K, N) needed")
         shape, k = (left.shape[0], right.shape[1]), left.shape[1]
         if not left.size or not right.size:
             raise OperandError(f"shapes a {left.shape}, b {right.shape}: a product has elements, and k of them each")
         design, blocks = plan.unit, plan.blocks(k)
-        start = None if c is None else _read("c", c, c_format)
+        start = None if c is None else read_patterns("c", c, c_format)
         if start is not None and start.shape != shape:
             raise OperandError(f"c has the shape {start.shape}, and a @ b has {shape}")
         wanted = {"scale_a": (shape[0], blocks), "scale_b": (blocks, shape[1])}
@@ -394,13 +394,14 @@ def _factors(plan: Plan, factors: npt.ArrayLike | None, shape: tuple[int, int]) 
         raise OperandError(f"{plan.name} takes no factors: rescale=N:operand makes them operands")
     if factors is None:
         raise OperandError(f"factors are missing: {plan.name} takes an array of shape {(rows, wanted)}, of fp32")
-    held = _read("factors", factors, _FP32)
+    held = read_patterns("factors", factors, _FP32)
     if held.shape != (rows, wanted):
         raise OperandError(f"factors have the shape {held.shape}: {(rows, wanted)} needed, one for each rescaling")
     return values_of(held, _FP32)
 
 
-def _read(name: str, array: npt.ArrayLike, fmt: Format) -> Patterns:
+def read_patterns(name: str, array: npt.ArrayLike, fmt: Format) -> Patterns:
+    """Return an array as patterns of a format. Raises OperandError with the name."""
     try:
         return patterns_of(array, fmt)
     except OperandError as problem:
@@ -415,7 +416,7 @@ def _scales(design: Design, name: str, scale: npt.ArrayLike | None, shape: tuple
         return None
     if scale is None:
         raise OperandError(f"{name} is missing: {design.name} has a scale for each {design.block} elements")
-    held = _read(name, scale, fmt)
+    held = read_patterns(name, scale, fmt)
     if held.shape != shape:
         raise OperandError(f"{name} has the shape {held.shape}: {shape} needed")
     return held

@@ -33,15 +33,7 @@ from mmaproof.gemm.tolerances.given import Box, Floats, Given, Side, fractions, 
 from mmaproof.gemm.tolerances.statistical import Quantile, measured_quantile
 from mmaproof.gemm.tolerances.walk import LIMITS, LossProof, bound_of_schedule, exact_of_schedule, prove_schedule
 from mmaproof.hardware_replay.emulation import matmul
-from mmaproof.properties.preconditions import (
-    Exponents,
-    Normal,
-    Positive,
-    Precondition,
-    ZeroAccumulator,
-    preconditions_of,
-    restricting,
-)
+from mmaproof.properties import preconditions as pre
 from mmaproof.properties.step_loss import StepLoss, loss_of, why_no_loss
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
@@ -71,7 +63,7 @@ class Tolerance:
 
     plan: Plan
     k: int
-    where: tuple[Precondition, ...] = ()
+    where: tuple[pre.Precondition, ...] = ()
     solving: Solving | None = None
     limits: Limits = LIMITS
 
@@ -191,7 +183,7 @@ class Tolerance:
         if not self.proof.proved:
             raise NothingProvedError(f"nothing is proved about the error of {self.plan.name}: {self.proof.reason}")
 
-    def rtol_atol(self, *where: Precondition | str) -> TwoNumbers:
+    def rtol_atol(self, *where: pre.Precondition | str) -> TwoNumbers:
         """Return two numbers for all operands that satisfy ``where``, and those that the tolerance was made with.
 
         ``exponents=LO..HI`` is needed: the exponents of a, b and c. ``c=0`` says that c is zero. With ``positive`` the
@@ -206,7 +198,7 @@ class Tolerance:
         bound = self._bound_of_box(box)
         if not bound < inf:
             raise NothingProvedError(f"a number may overflow for exponents up to {top} and k = {self.k}")
-        one_sign = any(isinstance(x, Positive) for x in self._conditions(where))
+        one_sign = any(isinstance(x, pre.Positive) for x in self._conditions(where))
         if one_sign and self.plan.is_unit and not self.unit.d_format.is_integer:
             rtol, atol = self._relative(box)
         else:
@@ -230,23 +222,23 @@ class Tolerance:
         """
         return measured_quantile(self.plan, self.k, p, distribution, confidence, samples, seed)
 
-    def largest_operands(self, *where: Precondition | str) -> tuple[int, int, int | None]:
+    def largest_operands(self, *where: pre.Precondition | str) -> tuple[int, int, int | None]:
         """Return the patterns of the largest a, b and c of ``where`` and ``self.where``; None for a c that is zero.
 
         Raises as ``rtol_atol``.
         """
         _, top = self._exponents_of(where)
         a, b, c = (_largest(x, top) for x in self.plan.formats[:3])
-        return a, b, None if any(isinstance(x, ZeroAccumulator) for x in self._conditions(where)) else c
+        return a, b, None if any(isinstance(x, pre.ZeroAccumulator) for x in self._conditions(where)) else c
 
-    def bound_of_all(self, *where: Precondition | str) -> float:
+    def bound_of_all(self, *where: pre.Precondition | str) -> float:
         """Return the bound of all operands of ``where``; if it is finite, no number of any of them overflows.
 
         It means nothing where ``proved`` is false. Raises as ``rtol_atol``.
         """
         return self._bound_of_box(self._box_of(where))
 
-    def derivation(self, *where: Precondition | str) -> Derivation:
+    def derivation(self, *where: pre.Precondition | str) -> Derivation:
         """Return the derivation of a bound of all operands of ``where``, from lemmas, in rationals.
 
         It means nothing unless its lemmas are proved. Raises as ``rtol_atol``, and NotDerivedError for plans that no
@@ -265,34 +257,34 @@ class Tolerance:
     def _bound_of_box(self, box: Given) -> float:
         return float(self.bound_of(box)[0, 0])
 
-    def _conditions(self, where: Sequence[Precondition | str]) -> tuple[Precondition, ...]:
-        return *self.where, *preconditions_of(where)
+    def _conditions(self, where: Sequence[pre.Precondition | str]) -> tuple[pre.Precondition, ...]:
+        return *self.where, *pre.preconditions_of(where)
 
-    def _exponents_of(self, where: Sequence[Precondition | str]) -> tuple[int, int]:
+    def _exponents_of(self, where: Sequence[pre.Precondition | str]) -> tuple[int, int]:
         """Return the smallest and the largest exponent."""
         conditions = self._conditions(where)
-        exponents = [x for x in conditions if isinstance(x, Exponents)]
+        exponents = [x for x in conditions if isinstance(x, pre.Exponents)]
         if not exponents:
             raise InputError("a range of exponents is needed: exponents=LO..HI, such as exponents=-8..2")
         low, top = max(x.low for x in exponents), min(x.high for x in exponents)
         if low > top:
             both = " and ".join(map(str, exponents))
             raise InputError(f"{both} have no exponent in common: no operands but zeros are left")
-        restricting(conditions, self.plan.formats[:3])
+        pre.restricting(conditions, self.plan.formats[:3])
         if self.unit.scale_format is not None:
             raise InputError(f"{self.plan.name} has scales, of which exponents=LO..HI says nothing: use bound(a, b, c)")
         if self.plan.has_factors:
             raise InputError(f"{self.plan.name} has factors that are operands: use bound(a, b, c, factors=...)")
         return low, top
 
-    def _box_of(self, where: Sequence[Precondition | str]) -> Given:
+    def _box_of(self, where: Sequence[pre.Precondition | str]) -> Given:
         """Return one element whose operands stand for all of ``where``.
 
         A bound takes magnitudes, exponents, one over last bits, what is flushed, and the magnitude of c. Each of these
         is as large as for any operands of the range, so the argument of the bound holds for all of them.
         """
         (low, top), (a, b, c) = self._exponents_of(where), self.largest_operands(*where)
-        normal = any(isinstance(x, Normal) for x in self._conditions(where))
+        normal = any(isinstance(x, pre.Normal) for x in self._conditions(where))
         (a_format, b_format, c_format, _), shape = self.plan.formats, (1, self.k)
         left = array_of(np.full(shape, a, dtype=pattern_dtype(a_format)), a_format)
         right = array_of(np.full(shape[::-1], b, dtype=pattern_dtype(b_format)), b_format)
@@ -338,7 +330,7 @@ class Tolerance:
 def tolerance(
     plan: Design | Plan | str,
     k: int,
-    where: str | Precondition | Sequence[str | Precondition] = (),
+    where: str | pre.Precondition | Sequence[str | pre.Precondition] = (),
     *,
     solving: Solving | None = None,
     limits: Limits | float = LIMITS,
@@ -357,7 +349,7 @@ def tolerance(
     if isinstance(k, bool) or not isinstance(k, int):
         raise InputError(f"k = {k!r}: the length of the dot products is an integer")
     found.with_open_orders(ASCENDING).schedule(k)
-    return Tolerance(found, k, preconditions_of(where), solving, Limits.of(limits))
+    return Tolerance(found, k, pre.preconditions_of(where), solving, Limits.of(limits))
 
 
 def _loss(unit: Design) -> StepLoss | None:

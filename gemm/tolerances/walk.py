@@ -31,29 +31,9 @@ from mmaproof.designs.errors import InputError
 from mmaproof.designs.files import cache_folder
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import pattern_dtype, values_of
+from mmaproof.gemm.programs import schedule as op
 from mmaproof.gemm.programs.evaluate import places
 from mmaproof.gemm.programs.normal_form import weights_of
-from mmaproof.gemm.programs.schedule import (
-    FP32,
-    FUSED,
-    Add,
-    Call,
-    Convert,
-    Cut,
-    Factor,
-    Flush,
-    Multiply,
-    MultiplyAdd,
-    Operand,
-    Operation,
-    Scale,
-    Schedule,
-    Split,
-    Weigh,
-    Words,
-    Zero,
-    arguments,
-)
 from mmaproof.gemm.tolerances.bound import chain_error
 from mmaproof.gemm.tolerances.given import Floats, Given, Side, fractions, power_below, product_of
 from mmaproof.gemm.tolerances.words import CutSide, NoBoundError, cut_side, least, why_no_words
@@ -93,13 +73,13 @@ def _sum(x: Floats, y: Floats) -> Floats:
 
 
 def bound_of_schedule(
-    schedule: Schedule,
+    schedule: op.Schedule,
     given: Given,
     jobs: int = 1,
     *,
     any_order: bool = False,
     rounded: bool = False,
-    cut: Callable[[Side, Cut], CutSide] = cut_side,
+    cut: Callable[[Side, op.Cut], CutSide] = cut_side,
 ) -> Floats:
     """Return how far d is from the exact number that the schedule stands for, if the losses of its units are proved.
 
@@ -115,7 +95,7 @@ def bound_of_schedule(
     walk.in_any_order = any_order
     result, whole = walk.d(None, sized=any_order), None
     if any_order:
-        count = sum(isinstance(x, Add | Convert) for x in schedule.operations)
+        count = sum(isinstance(x, op.Add | op.Convert) for x in schedule.operations)
         widest = max((2.0**-x.fmt.precision for x in schedule.operations if not x.fmt.is_integer), default=0.0)
         whole = (result.computed + 2.0**-100) * (1 + 8 * count * widest)
         result = walk.d(whole, sized=True)
@@ -131,31 +111,31 @@ def bound_of_schedule(
 class Walk:
     """A walk through a schedule, and the words of the operands that its calls multiply."""
 
-    def __init__(self, schedule: Schedule, given: Given, jobs: int, cut: Callable[[Side, Cut], CutSide]) -> None:
+    def __init__(self, schedule: op.Schedule, given: Given, jobs: int, cut: Callable[[Side, op.Cut], CutSide]) -> None:
         self.schedule, self.given, self.jobs = schedule, given, jobs
         self.calls = sum(1 for _ in schedule.calls)
         self.whole: Floats | None = None
         """how large a sum, and what is converted, is taken to be at least"""
         self.in_any_order = False
         """whether partial sums are of any of the products"""
-        self.unsized: Operation | None = None
+        self.unsized: op.Operation | None = None
         """the operation whose magnitude nobody asks for"""
         self._cut = cut
         self._sides: dict[tuple[str, int | None, Format], CutSide] = {}
-        self._made: dict[Operation, CutSide] = {}
+        self._made: dict[op.Operation, CutSide] = {}
         self._parts: dict[tuple[int, ...], Given] = {}
 
     def d(self, whole: Floats | None, *, sized: bool) -> Enclosed:
         """Return d; its magnitude is infinite where it need not be ``sized``."""
         operations = self.schedule.operations
         self.whole, self.unsized = whole, None if sized else operations[-1]
-        last = {x: i for i, operation in enumerate(operations) for x in arguments(operation)}
+        last = {x: i for i, operation in enumerate(operations) for x in op.arguments(operation)}
         held: dict[int, Enclosed] = {}
         for i, operation in enumerate(operations):
-            if isinstance(operation, Cut):
+            if isinstance(operation, op.Cut):
                 continue
             held[i] = _perform(operation, held, self)
-            for x in arguments(operation):
+            for x in op.arguments(operation):
                 if last[x] == i:
                     held.pop(x, None)
         d = held[len(operations) - 1]
@@ -170,10 +150,10 @@ class Walk:
             side, every = self.given.a if name == "a" else self.given.b, tuple(range(self.given.k))
             operation = self.schedule.operations[cut] if cut is not None else None
             if operation is None and fmt != side.fmt:
-                operation = Split(name, every, fmt, 1, Rounding.RNE, Rounding.RNE, 0)
-            if isinstance(operation, Split):
+                operation = op.Split(name, every, fmt, 1, Rounding.RNE, Rounding.RNE, 0)
+            if isinstance(operation, op.Split):
                 operation = replace(operation, ks=every)
-            if not isinstance(operation, Cut):
+            if not isinstance(operation, op.Cut):
                 found = CutSide(every, (side,))
             else:
                 found = self._made[operation] if operation in self._made else self._cut(side, operation)
@@ -181,14 +161,14 @@ class Walk:
             self._sides[name, cut, fmt] = found
         return self._sides[name, cut, fmt]
 
-    def sides(self, call: Call) -> tuple[CutSide, CutSide]:
+    def sides(self, call: op.Call) -> tuple[CutSide, CutSide]:
         """Return the words of both operands that a call takes one of each of."""
         cuts = (None if x is None else x.cut for x in (call.a, call.b))
         formats = zip("ab", cuts, (call.unit.a_format, call.unit.b_format), strict=True)
         a, b = (self.side(name, cut, fmt) for name, cut, fmt in formats)
         return a, b
 
-    def part(self, call: Call) -> Given:
+    def part(self, call: op.Call) -> Given:
         """Return what a call multiplies. Of a range of operands all elements along k are alike."""
         sides, words = self.sides(call), (_word(call.a), _word(call.b))
         key = (*map(id, sides), *words, len(call.ks)) if self.given.is_box else None
@@ -230,9 +210,9 @@ class Walk:
 
         Elements of which the same products are added in the same way come together.
         """
-        factors = [_factor(Factor(i), self.given) for i in range(self.schedule.factors)]
+        factors = [_factor(op.Factor(i), self.given) for i in range(self.schedule.factors)]
         weights = weights_of(self.schedule, factors).calls
-        calls = {i: x for i, x in enumerate(self.schedule.operations) if isinstance(x, Call)}
+        calls = {i: x for i, x in enumerate(self.schedule.operations) if isinstance(x, op.Call)}
         of_k: list[list[int]] = [[] for _ in range(self.given.k)]
         for i, call in calls.items():
             for k in call.ks:
@@ -253,7 +233,7 @@ class Walk:
         return found.values()
 
 
-def _word(words: Words | None) -> int:
+def _word(words: op.Words | None) -> int:
     """Return which word of an operand is taken; the operand is its only one where nothing cuts it."""
     return 0 if words is None else words.word
 
@@ -263,13 +243,13 @@ def _magnitude(weight: Any) -> Floats:
     return np.abs(np.asarray(weight, dtype=np.float64)) * (1 + 2.0**-50)
 
 
-def exact_of_schedule(schedule: Schedule, given: Given) -> tuple[Floats, Floats]:
+def exact_of_schedule(schedule: op.Schedule, given: Given) -> tuple[Floats, Floats]:
     """Return the exact number that a schedule stands for in float64, and a bound on the error of that.
 
     Only finite operands are meant. Of operands that are fractions the number is one, without an error.
     """
     dtype = given.a.values.dtype
-    factors = [_alike(_factor(Factor(i), given), given) for i in range(schedule.factors)]
+    factors = [_alike(_factor(op.Factor(i), given), given) for i in range(schedule.factors)]
     weights = weights_of(schedule, factors)
     a, of_c = given.a.values, np.asarray(weights.c, dtype=dtype)
     if any(not isinstance(x, Fraction) or x != 1 for x in weights.products.values()) or len(weights.products) < given.k:
@@ -291,33 +271,33 @@ def lost_in_float64(size: Floats, operations: int, fmt: Format) -> Floats:
     return np.where(size < 2.0**53, 0.0, lost) if fmt.is_integer else lost
 
 
-def _perform(operation: Operation, held: Mapping[int, Enclosed], walk: Walk) -> Enclosed:
+def _perform(operation: op.Operation, held: Mapping[int, Enclosed], walk: Walk) -> Enclosed:
     given, whole, none = walk.given, walk.whole, np.zeros((1, 1))
     match operation:
-        case Operand():
+        case op.Operand():
             found = Enclosed(none if given.c is None else np.abs(given.c), none, given.c is None)
-        case Zero():
+        case op.Zero():
             found = Enclosed(none, none, zero=True)
-        case Call():
+        case op.Call():
             found = _call(operation, held[operation.c], walk)
-        case Add(x=x, y=y, fmt=fmt, rounding=rounding):
+        case op.Add(x=x, y=y, fmt=fmt, rounding=rounding):
             found = _added(held[x], held[y], fmt, rounding, whole)
-        case Multiply(x=x, factor=factor, fmt=fmt):
+        case op.Multiply(x=x, factor=factor, fmt=fmt):
             by = _constant(factor, fmt) if isinstance(factor, int) else _factor(factor, given)
             found = _rounded(_times(held[x], by), fmt, Rounding.RNE)
-        case MultiplyAdd(x=x, factor=factor, y=y, fmt=fmt):
+        case op.MultiplyAdd(x=x, factor=factor, y=y, fmt=fmt):
             times = _times(held[x], _constant(factor, fmt))
             total = Enclosed(times.most + held[y].most, times.error + held[y].error)
-            loss = loss_of(find_design(FUSED[fmt.name]))
+            loss = loss_of(find_design(op.FUSED[fmt.name]))
             cuts = np.maximum(total.computed, 2.0**fmt.e_min) * float(loss.of_products + loss.of_c)
             found = _rounded(replace(total, error=_sum(total.error, cuts)), fmt, Rounding.RNE)
-        case Convert(x=x, fmt=fmt, rounding=rounding):
+        case op.Convert(x=x, fmt=fmt, rounding=rounding):
             found = held[x] if held[x].zero else _rounded(held[x], fmt, rounding, whole)
-        case Scale(x=x, places=power, fmt=fmt):
+        case op.Scale(x=x, places=power, fmt=fmt):
             found = _scaled(held[x], np.full((1, 1), 2.0**power), fmt, exact=power >= 0)
-        case Weigh(x=x, fmt=fmt):
+        case op.Weigh(x=x, fmt=fmt):
             found = _weighed(operation, held[x], walk)
-        case Flush(x=x, fmt=fmt):  # what becomes a zero is below the smallest normal number
+        case op.Flush(x=x, fmt=fmt):  # what becomes a zero is below the smallest normal number
             found = held[x] if held[x].zero else replace(held[x], error=held[x].error + 2.0**fmt.e_min)
         case _:
             raise NoBoundError("it computes with residues, of which no bound is composed")
@@ -340,7 +320,7 @@ def _alike(factor: Floats, given: Given) -> npt.NDArray[Any]:
     return factor if given.a.values.dtype != object else fractions(factor)
 
 
-def _factor(factor: Factor, given: Given) -> Floats:
+def _factor(factor: op.Factor, given: Given) -> Floats:
     """Return the factors of the rows that are operands, (m, 1); those that are not numbers are zeros."""
     if given.factors is None:
         raise ValueError("factors are operands, and none are given")
@@ -348,7 +328,7 @@ def _factor(factor: Factor, given: Given) -> Floats:
     return np.where(np.isfinite(found), found, 0.0)
 
 
-def _call(call: Call, start: Enclosed, walk: Walk) -> Enclosed:
+def _call(call: op.Call, start: Enclosed, walk: Walk) -> Enclosed:
     sides, part = walk.sides(call), walk.part(call)
     begins = None if start.zero else np.broadcast_to(start.computed, part.shape)
     error = _sum(start.error, chain_error(call.unit, part, begins, walk.jobs, walk.calls))
@@ -360,7 +340,7 @@ def _call(call: Call, start: Enclosed, walk: Walk) -> Enclosed:
     return Enclosed(_sum(start.most, part.size if walk.in_any_order else part.reach), error)
 
 
-def _weighed(operation: Weigh, x: Enclosed, walk: Walk) -> Enclosed:
+def _weighed(operation: op.Weigh, x: Enclosed, walk: Walk) -> Enclosed:
     """Return a sum of products of slices times the powers of rows and columns, as a number of another format."""
     fmt, source = operation.fmt, walk.schedule.operations[operation.x].fmt
     a, b = walk.side("a", operation.a, fmt).powers, walk.side("b", operation.b, fmt).powers
@@ -402,21 +382,21 @@ def _constant(pattern: int, fmt: Format) -> float:
     return float(values_of(np.array(pattern, dtype=pattern_dtype(fmt)), fmt))
 
 
-def outside(schedule: Schedule) -> Iterator[tuple[str, Format, Format, Rounding | Stochastic]]:
+def outside(schedule: op.Schedule) -> Iterator[tuple[str, Format, Format, Rounding | Stochastic]]:
     """Yield the operations outside units, as ``lemmas_of_operation`` has them, each once."""
     seen = set()
     for operation in schedule.operations:
         match operation:
-            case Add(fmt=fmt, rounding=rounding):
+            case op.Add(fmt=fmt, rounding=rounding):
                 found: list[tuple[str, Format, Format, Rounding | Stochastic]] = [("addition", fmt, fmt, rounding)]
-            case Multiply(fmt=fmt):
+            case op.Multiply(fmt=fmt):
                 found = [("product", fmt, fmt, Rounding.RNE)]
-            case Convert(x=x, fmt=fmt, rounding=rounding):
+            case op.Convert(x=x, fmt=fmt, rounding=rounding):
                 found = [("conversion", fmt, schedule.operations[x].fmt, rounding)]
-            case Split(fmt=fmt, count=count):
+            case op.Split(fmt=fmt, count=count):
                 roundings = [operation.rounding, *[operation.residual_rounding] * (count > 1)]
-                found = [("conversion", fmt, FP32, x) for x in roundings if not fmt.holds(FP32)]
-                found += [("addition", FP32, FP32, Rounding.RNE)] * (count > 1)
+                found = [("conversion", fmt, op.FP32, x) for x in roundings if not fmt.holds(op.FP32)]
+                found += [("addition", op.FP32, op.FP32, Rounding.RNE)] * (count > 1)
             case _:
                 continue
         for one in found:
@@ -425,12 +405,12 @@ def outside(schedule: Schedule) -> Iterator[tuple[str, Format, Format, Rounding 
                 yield one
 
 
-def units(schedule: Schedule) -> dict[str, Design]:
+def units(schedule: op.Schedule) -> dict[str, Design]:
     """Return the designs whose steps a schedule computes with, by name."""
     found = {x.unit.name: x.unit for x in schedule.calls}
     for operation in schedule.operations:
-        if isinstance(operation, MultiplyAdd):
-            design = find_design(FUSED[operation.fmt.name])
+        if isinstance(operation, op.MultiplyAdd):
+            design = find_design(op.FUSED[operation.fmt.name])
             found[design.name] = design
     return found
 
@@ -481,7 +461,7 @@ def prove_operation(
     return _decided(lemmas_of_operation(kind, fmt, source, rounding), solving, limits)
 
 
-def prove_schedule(schedule: Schedule, solving: Solving | None = None, limits: Limits = LIMITS) -> LossProof:
+def prove_schedule(schedule: op.Schedule, solving: Solving | None = None, limits: Limits = LIMITS) -> LossProof:
     """Decide everything that the bound of a schedule rests on: the steps of its units and the operations outside.
 
     What is not proved ends it: nothing more is asked then, and nothing at all of words that have no bound.
@@ -505,7 +485,7 @@ def prove_schedule(schedule: Schedule, solving: Solving | None = None, limits: L
     return LossProof(True, text, seconds, lemmas)
 
 
-def _questions(schedule: Schedule) -> Iterator[tuple[str, Callable[[Solving | None, Limits], LossProof]]]:
+def _questions(schedule: op.Schedule) -> Iterator[tuple[str, Callable[[Solving | None, Limits], LossProof]]]:
     """Yield what a schedule rests on: words for what it is of, and what decides it."""
     for name, design in units(schedule).items():
         yield f"of {name}: ", partial(prove_loss, design)

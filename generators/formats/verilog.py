@@ -19,17 +19,7 @@ from mmaproof.designs.files import require_new_folder, write_folder
 from mmaproof.designs.formats import Format, Specials
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.generators.formats.selection import Selection, plain
-from mmaproof.hardware_replay.rtl_bench import (
-    BENCH,
-    EXPECTED_FILE,
-    ROWS_FILE,
-    Layout,
-    bench_text,
-    handshaking,
-    layout_of,
-    rows_text,
-    unpacked_array,
-)
+from mmaproof.hardware_replay import rtl_bench
 from mmaproof.rtl import RtlUnit
 from mmaproof.rtl.elaboration import MEMORY_BYTES, SECONDS, Limits, as_verilog
 from mmaproof.rtl.slices import bits_of
@@ -435,7 +425,7 @@ def write_unit_bench(
             f"{unit.file.path}: a bench of it has rows of its formats with at most {design.k} products, and "
             f"{selection.whence} has k = {answers.batch.k}"
         )
-    layout = layout_of(unit, free, control)
+    layout = rtl_bench.layout_of(unit, free, control)
     batch = answers.batch.padded(design)
     about = "\n".join(f"// {line}" for line in selection.about())
     with tempfile.TemporaryDirectory(prefix="mmaproof-bench-") as place:
@@ -445,12 +435,12 @@ def write_unit_bench(
         }
     made = replace(unit, file=file)
     fmt = design.d_format
-    bench = bench_text(made, layout, len(batch), is_nan=is_nan(fmt))
+    bench = rtl_bench.bench_text(made, layout, len(batch), is_nan=is_nan(fmt))
     expected = "".join(f"{fmt.hex(int(d))[2:]}\n" for d in answers.d)
     files = {
         "bench.sv": f"{about}\n{bench}",
-        ROWS_FILE: rows_text(layout, batch, seed),
-        EXPECTED_FILE: expected,
+        rtl_bench.ROWS_FILE: rtl_bench.rows_text(layout, batch, seed),
+        rtl_bench.EXPECTED_FILE: expected,
         **verilog,
         **({_BESIDE_FILE: _with_views(made, layout)} if layout.viewed else {}),
         "Makefile": _makefile(made, folder, verilog, about.replace("//", "#"), bool(layout.viewed)),
@@ -459,7 +449,7 @@ def write_unit_bench(
     write_folder(folder, {name: text.encode() for name, text in files.items()})
 
 
-def _with_views(unit: RtlUnit, layout: Layout) -> str:
+def _with_views(unit: RtlUnit, layout: rtl_bench.Layout) -> str:
     """Return a module that has the unit, with inputs that nothing drives, and its views."""
     parameters = ", ".join(f".{name}({value})" for name, value in unit.file.parameters.items())
     lines = [
@@ -491,20 +481,22 @@ def _makefile(unit: RtlUnit, folder: Path, written: Collection[str], about: str,
         about=about,
         sources=" ".join(map(relative, file.sources)),
         flags=" ".join(flags),
-        bench=BENCH,
+        bench=rtl_bench.BENCH,
         top=_BESIDE_MODULE if has_views else file.top,
         beside=f"{_BESIDE_FILE} " * has_views,
         parameters=" ".join(f"-P{file.top}.{name}={value}" for name, value in file.parameters.items() if not has_views),
     )
 
 
-def _cocotb(unit: RtlUnit, layout: Layout, batch: OperandBatch, about: str) -> str:
+def _cocotb(unit: RtlUnit, layout: rtl_bench.Layout, batch: OperandBatch, about: str) -> str:
     clock, fmt = unit.file.clock, unit.design.d_format
     cycles = 0 if clock is None else unit.longest if clock.cycles is None else clock.cycles
     places = {name: (int(bits[0]), len(bits)) for name, bits in layout.inputs.items()}
-    arrays = {name: x for name, (_, width) in places.items() if (x := unpacked_array(unit, name, width)) is not None}
+    arrays = {
+        name: x for name, (_, width) in places.items() if (x := rtl_bench.unpacked_array(unit, name, width)) is not None
+    }
     read = {**layout.outputs, **layout.following}
-    inside, at_handshake = "unit" if layout.viewed else "", handshaking(unit, layout)
+    inside, at_handshake = "unit" if layout.viewed else "", rtl_bench.handshaking(unit, layout)
     at = {bit: (f"{inside}.{name}".lstrip("."), i) for name, bits in read.items() for i, bit in enumerate(bits)}
     at |= {bit: ("out", bit) for *_, bits in layout.viewed for bit in bits if isinstance(bit, int)}
     at |= {layout.out_bits - 1: ("out", layout.out_bits - 1)} if layout.same is not None else {}
@@ -514,7 +506,9 @@ def _cocotb(unit: RtlUnit, layout: Layout, batch: OperandBatch, about: str) -> s
         handshake = (at_handshake.valid_in, ready, at[at_handshake.valid_out], at_handshake.ready_out)
         (place,) = bits_of(unit.file.handshake.reset, layout.ports, "ports")
         reset_first = (place, unit.longest + 1)
-    held = next((n for n, bits in layout.outputs.items() if unpacked_array(unit, n, len(bits)) is not None), None)
+    held = next(
+        (n for n, bits in layout.outputs.items() if rtl_bench.unpacked_array(unit, n, len(bits)) is not None), None
+    )
     if held is not None:
         raise InputError(f"output {held} is an unpacked array, which the bench for cocotb does not read")
     reset = None if clock is None or clock.cycles is None or clock.reset is None else (clock.reset, clock.reset_value)
@@ -535,13 +529,8 @@ def _cocotb(unit: RtlUnit, layout: Layout, batch: OperandBatch, about: str) -> s
         one_by_one=at_handshake is not None and at_handshake.one_by_one,
         most_edges=0 if at_handshake is None else at_handshake.most_edges(len(batch), unit.longest),
         follows=bool(layout.following),
-        is_nan=_python_nan(is_nan(fmt)),
-        rows=ROWS_FILE,
-        expected=EXPECTED_FILE,
+        is_nan=re.sub(r"\d+'h([0-9a-f_]+)", r"0x\1", is_nan(fmt)),  # constants of Verilog as those of Python
+        rows=rtl_bench.ROWS_FILE,
+        expected=rtl_bench.EXPECTED_FILE,
         digits=fmt.bits,
     )
-
-
-def _python_nan(verilog: str) -> str:
-    """Return an expression of Verilog over x and constants as one of Python."""
-    return re.sub(r"\d+'h([0-9a-f_]+)", r"0x\1", verilog)

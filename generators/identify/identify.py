@@ -588,13 +588,8 @@ def _related(solving: Solving, where: tuple[str, ...], pair: _Pair) -> tuple[boo
 
 
 def _rows_of_ladders(oracle: Oracle) -> int | None:
-    """Return how many rows of ladders a slow unit is asked; None: all, the unit is not slow."""
-    return None if oracle.rate >= SLOW_RATE else _rows_of_slow(oracle)
-
-
-def _rows_of_slow(oracle: Oracle) -> int:
-    """Return how many rows take a tenth of SLOW, and at least a hundred."""
-    return max(int(oracle.rate * SLOW / 10), 100)
+    """Return how many rows of ladders a slow unit is asked, in a tenth of SLOW; None: all, the unit is not slow."""
+    return None if oracle.rate >= SLOW_RATE else max(int(oracle.rate * SLOW / 10), 100)
 
 
 def _new_rows(batch: OperandBatch, known: OperandBatch) -> OperandBatch:

@@ -3,17 +3,7 @@
 from __future__ import annotations
 
 from mmaproof.generators.formats.selection import plain
-from mmaproof.generators.models.c_model import (
-    array_parameters,
-    c_type,
-    core_call,
-    cores,
-    dot_parameters,
-    helpers,
-    later_name,
-    pointers,
-    row_arrays,
-)
+from mmaproof.generators.models import c_model
 from mmaproof.generators.models.model import Model, SelfTest
 
 _HEADER = """\
@@ -162,16 +152,16 @@ def cuda_files(model: Model, test: SelfTest) -> dict[str, str]:
 
 
 def _header(model: Model) -> str:
-    name, d = model.name, c_type(model.design.d_format)
-    given = pointers(model.first)
+    name, d = model.name, c_model.c_type(model.design.d_format)
+    given = c_model.pointers(model.first)
     once = {p.name: p.name for p in given}
     row = {p.name: "c[i]" if p.name == "c" else f"{p.name} + i * {p.count}" for p in given}
     formats = {p.name: x.format for p, x in zip(given, model.columns, strict=True)} | {"d": model.design.d_format}
     scales = model.design.scale_format is not None
     later = ""
     if model.later is not model.first:
-        call = core_call(model.later, later_name(model), once, "1")
-        later = _LATER.format(d=d, name=name, dot=dot_parameters(model.later), call=call)
+        call = c_model.core_call(model.later, c_model.later_name(model), once, "1")
+        later = _LATER.format(d=d, name=name, dot=c_model.dot_parameters(model.later), call=call)
     return _HEADER.format(
         about="\n// ".join(model.about()),
         name=name,
@@ -179,36 +169,39 @@ def _header(model: Model) -> str:
         wide="// Its words of 128 bits need unsigned __int128 (NVRTC: --device-int128).\n"
         if 128 in model.lanes
         else "",
-        formats="\n".join(f"//   {x:<8} {fmt.name:<8} {fmt.bits} bits in {c_type(fmt)}" for x, fmt in formats.items()),
+        formats="\n".join(
+            f"//   {x:<8} {fmt.name:<8} {fmt.bits} bits in {c_model.c_type(fmt)}" for x, fmt in formats.items()
+        ),
         k=model.k,
         blocks=f"// scales of a and of b in one dot product\n#define {name.upper()}_BLOCKS {model.blocks}\n"
         if scales
         else "",
-        helpers=helpers(model.nodes, "MMA_FUNCTION", device=True),
-        cores=cores(model, "MMA_FUNCTION"),
+        helpers=c_model.helpers(model.nodes, "MMA_FUNCTION", device=True),
+        cores=c_model.cores(model, "MMA_FUNCTION"),
         and_scales=", scale_a and scale_b to BLOCKS scales" if scales else "",
         shapes_of_rows=", the scales rows x BLOCKS" if scales else "",
         d=d,
-        dot=dot_parameters(model.first),
-        call_dot=core_call(model.first, f"{name}_first", once, "1"),
-        call_row=core_call(model.first, f"{name}_first", row, "1"),
-        arrays=array_parameters(model.first),
+        dot=c_model.dot_parameters(model.first),
+        call_dot=c_model.core_call(model.first, f"{name}_first", once, "1"),
+        call_row=c_model.core_call(model.first, f"{name}_first", row, "1"),
+        arrays=c_model.array_parameters(model.first),
         later=later,
     )
 
 
 def _self_test(model: Model, test: SelfTest) -> str:
-    names = [p.name for p in pointers(model.first)]
+    names = [p.name for p in c_model.pointers(model.first)]
     return _SELF_TEST.format(
         about="\n// ".join(test.selection.about()),
         name=model.name,
         design=plain(model.design.name),
         rows=len(test.selection.vectors),
-        arrays=row_arrays(model, test),
-        d=c_type(model.design.d_format),
+        arrays=c_model.row_arrays(model, test),
+        d=c_model.c_type(model.design.d_format),
         digits=model.design.d_format.hex_digits,
         row=", ".join("c[i]" if x == "c" else f"{x}[i]" for x in names),
         copies=", ".join(
-            f"static_cast<const {p.type} *>(on_device({p.name}, sizeof {p.name}))" for p in pointers(model.first)
+            f"static_cast<const {p.type} *>(on_device({p.name}, sizeof {p.name}))"
+            for p in c_model.pointers(model.first)
         ),
     )

@@ -23,7 +23,7 @@ from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import Format
-from mmaproof.hardware_replay.kernels.kernel import Fragment, Kernel, halves
+from mmaproof.hardware_replay.kernels.kernel import Fragment, Kernel, in_registers
 
 _THREADS = 32
 
@@ -162,7 +162,8 @@ def _machine_code(design: Design) -> str:
 def _fragments(design: Design) -> dict[str, Fragment]:
     """Return the layouts of all operands in the order in which the instruction has them."""
     m, n, k = design.m, design.n, design.k
-    a_bits, b_bits = (_slot_bits(design, fmt) for fmt in (design.a_format, design.b_format))
+    # how many bits of a register an element of A or B takes
+    a_bits, b_bits = (8 if _is_narrow(x) and k == 32 else x.bits for x in (design.a_format, design.b_format))
     c_bits, d_bits = design.c_format.bits, design.d_format.bits
     if _is_of_quad_pairs(design):
         a, b, c, d = _quad_pair_a(), _quad_pair_b(), _quad_pair_accumulators(c_bits), _quad_pair_accumulators(d_bits)
@@ -181,39 +182,29 @@ def _fragments(design: Design) -> dict[str, Fragment]:
     return fragments
 
 
-def _slot_bits(design: Design, fmt: Format) -> int:
-    """Return how many bits of a register an element of A or B takes."""
-    return 8 if _is_narrow(fmt) and design.k == 32 else fmt.bits
-
-
 def _shift(fmt: Format, slot_bits: int) -> int:
     """Return the position of an element's lowest bit in what it takes."""
     return 2 if fmt.bits == 4 and slot_bits == 8 else 0
-
-
-def _in_registers(elements: _Places, bits: int) -> _Places:
-    """Return the places of ``elements``, each of ``bits`` bits, in the order in which the threads have them."""
-    return halves(elements.reshape(-1)) if bits == 64 else elements.reshape(-1, 32 // bits)
 
 
 def _a(m: int, k: int, bits: int) -> _Places:
     together = max(32 // bits, 1)
     lane, stretch, lower, slot = np.ogrid[:_THREADS, : k // (4 * together), : m // 8, :together]
     row, column = lane // 4 + 8 * lower, (4 * stretch + lane % 4) * together + slot
-    return _in_registers(row * k + column, bits)
+    return in_registers(row * k + column, bits)
 
 
 def _b(k: int, n: int, bits: int) -> _Places:
     together = max(32 // bits, 1)
     lane, stretch, slot = np.ogrid[:_THREADS, : k // (4 * together), :together]
     row, column = (4 * stretch + lane % 4) * together + slot, lane // 4
-    return _in_registers(row * n + column, bits)
+    return in_registers(row * n + column, bits)
 
 
 def _accumulators(m: int, n: int, bits: int) -> _Places:
     lane, lower, neighbour = np.ogrid[:_THREADS, : m // 8, :2]
     row, column = lane // 4 + 8 * lower, lane % 4 * 2 + neighbour
-    return _in_registers(row * n + column, bits)
+    return in_registers(row * n + column, bits)
 
 
 def _scales_of_a(blocks: int) -> _Places:
@@ -222,13 +213,13 @@ def _scales_of_a(blocks: int) -> _Places:
     Of a pair of threads of group g, the first has the scales of row g, the second those of row g + 8.
     """
     lane, byte = np.ogrid[:_THREADS, :4]
-    return _in_registers((lane // 4 + 8 * (lane % 2)) * blocks + byte % blocks, 8)
+    return in_registers((lane // 4 + 8 * (lane % 2)) * blocks + byte % blocks, 8)
 
 
 def _scales_of_b(blocks: int, n: int) -> _Places:
     """Return the places of the scales of B, repeated likewise; group g has those of column g."""
     lane, byte = np.ogrid[:_THREADS, :4]
-    return _in_registers(byte % blocks * n + lane // 4, 8)
+    return in_registers(byte % blocks * n + lane // 4, 8)
 
 
 def _is_of_quad_pairs(design: Design) -> bool:
@@ -242,17 +233,17 @@ def _is_of_quad_pairs(design: Design) -> bool:
 
 def _quad_pair_a() -> _Places:
     lane, column = np.ogrid[:_THREADS, :4]
-    return _in_registers((lane % 4 + lane // 16 * 4) * 4 + column, 16)
+    return in_registers((lane % 4 + lane // 16 * 4) * 4 + column, 16)
 
 
 def _quad_pair_b() -> _Places:
     lane, row = np.ogrid[:_THREADS, :4]
-    return _in_registers(row * 8 + lane % 4 + lane // 16 * 4, 16)
+    return in_registers(row * 8 + lane % 4 + lane // 16 * 4, 16)
 
 
 def _quad_pair_accumulators(bits: int) -> _Places:
     lane, i = np.ogrid[:_THREADS, :8]
     if bits == 16:
-        return _in_registers((lane % 4 + lane // 16 * 4) * 8 + i, bits)
+        return in_registers((lane % 4 + lane // 16 * 4) * 8 + i, bits)
     row, column = lane // 16 * 4 + (lane & 1) + (i & 2), (i & 4) + (lane & 2) + (i & 1)
-    return _in_registers(row * 8 + column, bits)
+    return in_registers(row * 8 + column, bits)

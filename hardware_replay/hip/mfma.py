@@ -22,7 +22,7 @@ import numpy.typing as npt
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError
-from mmaproof.hardware_replay.kernels.kernel import NOTHING, Fragment, Kernel, halves
+from mmaproof.hardware_replay.kernels.kernel import NOTHING, Fragment, Kernel, in_registers
 
 ARCHITECTURES = ("cdna1", "cdna2", "cdna3")
 """The architectures of the catalogue whose instructions are AMD's."""
@@ -136,24 +136,19 @@ def _elements(design: Design, block: _Places, row: _Places, columns: int, column
     return elements
 
 
-def _in_registers(elements: _Places, bits: int) -> _Places:
-    """Return the places of ``elements``, each of ``bits`` bits, in the order in which the lanes have them."""
-    return halves(elements.reshape(-1)) if bits == 64 else elements.reshape(-1, 32 // bits)
-
-
 def _a(design: Design) -> _Places:
     lane, neighbour = np.ogrid[:_LANES, : _neighbours(design)]
     stretch, line = np.divmod(lane, design.m * _blocks(design))
     block, row = np.divmod(line, design.m)
     elements = _elements(design, block, row, design.k, stretch * _neighbours(design) + neighbour)
-    return _in_registers(elements, design.a_format.bits)
+    return in_registers(elements, design.a_format.bits)
 
 
 def _b(design: Design) -> _Places:
     lane, neighbour = np.ogrid[:_LANES, : _neighbours(design)]
     stretch, line = np.divmod(lane, design.n * _blocks(design))
     elements = (stretch * _neighbours(design) + neighbour) * design.n + line % design.n
-    return _in_registers(elements, design.b_format.bits)
+    return in_registers(elements, design.b_format.bits)
 
 
 def _accumulators(design: Design) -> _Places:
@@ -166,4 +161,4 @@ def _accumulators(design: Design) -> _Places:
     # the groups of a register, then those of the next, all blocks after each other
     row = (register // height * (_LANES // n // side_by_side) + group // side_by_side) * height + register % height
     block = row // m + group % side_by_side
-    return _in_registers(_elements(design, block, row % m, n, column), bits)
+    return in_registers(_elements(design, block, row % m, n, column), bits)

@@ -80,6 +80,11 @@ def halves(places: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
     return both.reshape(-1, 1)
 
 
+def in_registers(elements: npt.NDArray[np.intp], bits: int) -> npt.NDArray[np.intp]:
+    """Return the places of ``elements``, each of ``bits`` bits, in the order in which the threads have them."""
+    return halves(elements.reshape(-1)) if bits == 64 else elements.reshape(-1, 32 // bits)
+
+
 OPERANDS = ("a", "b", "c", "scale_a", "scale_b")
 """The parameters of every kernel before ``d``: ``const unsigned *``, the words of one tile after the other."""
 

@@ -201,7 +201,10 @@ def write_operands(path: Path, rows: Rows, *, decimal: bool = False) -> None:
     check_ending(path)
     if decimal and path.suffix == ".npz":
         raise InputError(f"{path}: .npz holds bit patterns: leave --decimal out, or write .csv, .tsv or .jsonl")
-    texts_of = _decimals if decimal else _hexadecimals
+
+    def texts_of(patterns: Patterns, fmt: Format) -> list[str]:
+        return [decimal_of(x, fmt) if decimal else fmt.hex(x) for x in patterns.tolist()]
+
     columns = list(_columns(rows))
     if path.suffix == ".npz":
         stream = io.BytesIO()
@@ -229,11 +232,3 @@ def _columns(rows: Rows) -> Iterator[tuple[str, Patterns, Format]]:
         yield "scale_b", batch.scale_b, scale
     if isinstance(rows, Answers):
         yield "d", rows.d, rows.formats[3]
-
-
-def _hexadecimals(patterns: Patterns, fmt: Format) -> list[str]:
-    return [fmt.hex(x) for x in patterns.tolist()]
-
-
-def _decimals(patterns: Patterns, fmt: Format) -> list[str]:
-    return [decimal_of(x, fmt) for x in patterns.tolist()]

@@ -204,11 +204,6 @@ def _array(place: str, value: Any) -> Column:
     return found.astype(np.str_)
 
 
-def read_npy_table(data: bytes, whence: str) -> Table:
-    """Return the single array of a .npy file, without a name; InputError where it is damaged or holds objects."""
-    return Table(whence, {"": read_npy(BytesIO(data), len(data), whence)})
-
-
 def read_npz_table(data: bytes, whence: str) -> Table:
     """Return the arrays of an .npz file by their names; InputError where it is damaged or one holds objects."""
     with open_npz(whence, BytesIO(data)) as file:
@@ -284,7 +279,7 @@ def _table(data: bytes, whence: str) -> Table:
         if len(data) > LARGEST:
             raise InputError(f"{whence}: holds more than {LARGEST} bytes; at most these are read")
     if data.startswith(MAGIC):
-        return read_npy_table(data, whence)
+        return Table(whence, {"": read_npy(BytesIO(data), len(data), whence)})
     if data.startswith(b"PK"):
         return read_torch(data, whence) if _is_torch(data) else read_npz_table(data, whence)
     if data[_LENGTH : _LENGTH + 1] == b"{" and int.from_bytes(data[:_LENGTH], "little") <= len(data):

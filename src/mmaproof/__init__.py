@@ -9,6 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from mmaproof.late import late
+
 if TYPE_CHECKING:
     from mmaproof.designs.catalogue import find_design, load_catalogue
     from mmaproof.designs.design import Design
@@ -54,80 +56,7 @@ if TYPE_CHECKING:
 
     __version__: str
 
-_HOME = {
-    "Algorithm": "gemm.programs.algorithm",
-    "BatchCheck": "hardware_replay.matrix_targets",
-    "Budget": "verification.search",
-    "Certify": "smt.solving.solving",
-    "Check": "verification.check",
-    "Comparison": "verification.compare",
-    "Design": "designs.design",
-    "DesignError": "designs.errors",
-    "FORMATS": "designs.formats",
-    "Feature": "verification.check",
-    "Format": "designs.formats",
-    "GemmCheck": "gemm.tolerances.check",
-    "GemmRun": "gemm.answers.run",
-    "Identification": "generators.identify.outcome",
-    "InputError": "designs.errors",
-    "Judgement": "gemm.tolerances.judge",
-    "Limits": "smt.solving.limits",
-    "MeasuredErrors": "gemm.tolerances.errors",
-    "MmaproofError": "designs.errors",
-    "OpenPoints": "smt.evaluate",
-    "OperandBatch": "designs.operands",
-    "OperandError": "designs.errors",
-    "Operands": "designs.element",
-    "Picture": "explain.blocks",
-    "Plan": "gemm.programs",
-    "RtlUnit": "rtl.unit",
-    "Solving": "smt.solving.solving",
-    "TargetUnavailable": "designs.errors",
-    "Tolerance": "gemm.tolerances.tolerance",
-    "array_of": "designs.operands",
-    "assert_gemm": "gemm.tolerances.assertion",
-    "check": "verification.check",
-    "check_algorithm": "gemm.tolerances.check",
-    "check_batch_invariance": "hardware_replay.matrix_targets",
-    "compare": "verification.compare",
-    "compare_errors": "gemm.answers.compare",
-    "compare_plans": "gemm.answers.compare",
-    "designs_differ": "verification.check",
-    "differing_nets": "verification.differing_nets",
-    "dot": "hardware_replay.emulation",
-    "equal_patterns": "smt.evaluate",
-    "evaluate": "smt.trace",
-    "evaluate_batch": "smt.evaluate",
-    "find_algorithm": "gemm.programs.algorithms",
-    "find_design": "designs.catalogue",
-    "find_format": "designs.formats",
-    "find_property": "properties.library",
-    "find_target": "hardware_replay.targets",
-    "fingerprint": "verification.check",
-    "identify": "generators.identify.identification",
-    "judge": "gemm.tolerances.judge",
-    "load_catalogue": "designs.catalogue",
-    "matmul": "hardware_replay.emulation",
-    "measure_errors": "gemm.tolerances.errors",
-    "multiply": "gemm.programs.evaluate",
-    "open_points": "smt.evaluate",
-    "pack_fp4": "designs.operands",
-    "parse_precondition": "properties.preconditions",
-    "patterns_of": "designs.operands",
-    "picture": "explain.sections",
-    "prove_native": "verification.native",
-    "random_operands": "verification.distributions",
-    "read_plan": "gemm.programs",
-    "read_recording": "hardware_replay.recordings",
-    "read_rtl": "rtl.meant",
-    "replay": "hardware_replay.replay",
-    "run_gemm": "gemm.answers.run",
-    "run_sources": "hardware_replay.rtl_simulator",
-    "sharpness": "gemm.tolerances.assertion",
-    "tolerance": "gemm.tolerances.tolerance",
-    "trace": "smt.trace",
-    "unpack_fp4": "designs.operands",
-}
+_imported = late(__name__)
 
 __all__ = [
     "FORMATS",
@@ -208,11 +137,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return import_module("importlib.metadata").version("mmaproof")
-    if name not in _HOME:
-        raise AttributeError(f"module 'mmaproof' has no attribute {name!r}")
-    value = getattr(import_module(f"mmaproof.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
+    return _imported(name)
 
 
 def __dir__() -> list[str]:

@@ -3,7 +3,7 @@
 import pytest
 from support.deciding import proof_if
 
-from mmaproof.cli import demonstration
+from mmaproof.cli import demo
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.properties.equivalence import Equivalence
@@ -27,6 +27,6 @@ def says(status):
 
 @pytest.mark.parametrize("status", Status)
 def test_a_difference_is_one_that_is_shown_and_a_proof_is_one(monkeypatch, capsys, status):
-    monkeypatch.setattr(demonstration, "_ask", says(status))
-    assert demonstration.show_difference() is (status is Status.REFUTED)
-    assert demonstration.show_proof() is (status is Status.PROVED)
+    monkeypatch.setattr(demo, "_ask", says(status))
+    assert demo.show_difference() is (status is Status.REFUTED)
+    assert demo.show_proof() is (status is Status.PROVED)

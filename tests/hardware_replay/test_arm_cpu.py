@@ -67,7 +67,7 @@ def test_rows_find_their_places_in_vectors(name, design, monkeypatch):
     instruction = ARM_INSTRUCTIONS[name]
     form = instruction.form_of(design)
     fake = vectors_of(design, form.matrices, form.bottom)
-    monkeypatch.setattr(arm_cpu, "_compile", lambda assembly, features, reads_fpmr: (fake, None))
+    monkeypatch.setattr(cpu, "compiled", lambda source, features, numbers: cpu.Compiled(fake, source, None))
     rng = np.random.default_rng(0)
     for distribution, rows in zip(DISTRIBUTIONS, (1, 2, 3, 5, 8, 13, 0, 1), strict=False):
         for k in (design.k, 2 * design.k):
@@ -78,7 +78,7 @@ def test_rows_find_their_places_in_vectors(name, design, monkeypatch):
 
 def test_a_row_in_another_place_is_noticed(monkeypatch):
     design = find_design("arm/bfmmla")
-    monkeypatch.setattr(arm_cpu, "_compile", lambda *_: (vectors_of(design, False, True), None))
+    monkeypatch.setattr(cpu, "compiled", lambda source, *_: cpu.Compiled(vectors_of(design, False, True), source, None))
     batch = draw("normal", design, 6, design.k, np.random.default_rng(0))
     with pytest.raises((AssertionError, ValueError, IndexError)):
         assert (ARM_INSTRUCTIONS["arm-bf16"].run(design, batch) == evaluate_batch(design, batch)).all()

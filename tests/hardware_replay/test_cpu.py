@@ -221,7 +221,7 @@ def test_a_mutant_is_told_apart(name, settings, ran):
 def test_the_instruction_itself_is_compiled(instruction, design):
     """Also where this CPU lacks it: LLVM assembles it into machine code, which is not run."""
     mnemonic = design.instruction.partition(".")[0]
-    assembly = cpu._compile(instruction.source(mnemonic), instruction.features).assembly
+    assembly = cpu.compiled(instruction.source(mnemonic), instruction.features).assembly
     for part in mnemonic.split("-"):
         (line,) = (words for line in assembly.splitlines() if part in (words := line.split()))
         assert line[: line.index(part) + 1] == [*instruction.encoding.split(), part]
@@ -236,7 +236,7 @@ def test_a_whole_tile_holds_what_its_elements_hold_one_by_one(name):
     pairs = OperandBatch(np.repeat(left.a, 16, axis=0), np.tile(right.b, (16, 1)), c)
     words = np.ascontiguousarray(np.ascontiguousarray(right.b).view(np.uint32).T)  # one row for each word of a row of A
     a, d = np.ascontiguousarray(left.a), c.copy()
-    whole = cpu._compile(tile_source(name, 16, 16), instruction.features)
+    whole = cpu.compiled(tile_source(name, 16, 16), instruction.features)
     whole.run(a.ctypes.data, words.ctypes.data, d.ctypes.data, 1)
     assert d.tolist() == instruction.run(design, pairs).tolist()
 

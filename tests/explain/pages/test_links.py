@@ -1,8 +1,7 @@
 """The check of links finds what is dead, and what a page would load from elsewhere."""
 
 import pytest
-
-from mmaproof.explain.pages.links import check, main
+from support.site_links import check, main
 
 GOOD = '<h1 id="top">x</h1><a href="other.html#here">y</a><a href="#top">z</a><a href="https://example.org/">e</a>'
 

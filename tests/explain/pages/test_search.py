@@ -4,8 +4,7 @@ import json
 import shutil
 
 import pytest
-
-from mmaproof.explain.pages.search import FIRST, WANTED, SearchError, find, main, problems
+from support.site_search import FIRST, WANTED, SearchError, find, main, problems
 
 WORKER = """
 let index;

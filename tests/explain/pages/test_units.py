@@ -11,8 +11,9 @@ from mmaproof.designs.arithmetic import Arithmetic
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.explain.pages import units as module
 from mmaproof.explain.pages.markdown import Page
-from mmaproof.explain.pages.units import Facts, checksum, collected, load_examples, load_facts, missing, pairs, units
+from mmaproof.explain.pages.units import Facts, checksum, collected, load_examples, load_facts, missing, units
 from mmaproof.properties.library import PROPERTIES
+from mmaproof.verification.matrix import pairs_of
 
 FILE = Path(module.__file__).parent / "data" / "units.json"
 
@@ -25,7 +26,7 @@ def test_every_arithmetic_of_the_catalogue_is_there():
 
 def test_every_pair_is_an_example_or_answered():
     facts, shown = load_facts(), {tuple(x["units"]) for x in load_examples()}
-    wanted = {(x.name, y.name) for x, y in pairs(units())}
+    wanted = {(x.name, y.name) for x, y in pairs_of(units())}
     assert wanted - shown == facts.pairs.keys(), "make site-data brings the file up to date"
     assert shown <= wanted, "make explorer-data brings the examples up to date"
     assert {x["verdict"] for x in facts.pairs.values()} <= {"equivalent", "different", "unknown"}
@@ -82,7 +83,7 @@ def test_an_example_that_shows_nothing_is_refused():
 def test_every_unit_has_a_page_that_says_what_is_known_of_each_other_unit():
     found = collected(load_facts(), load_examples())  # computes every d
     others = defaultdict(list)
-    for x, y in pairs(units()):
+    for x, y in pairs_of(units()):
         others[x.name].append(y.name)
         others[y.name].append(x.name)
     for unit in found:

@@ -1,4 +1,4 @@
-"""Checks the links of the built site: ``python -m mmaproof.explain.pages.links build/site`` (a part of ``make site``).
+"""Checks the links of the built site: ``python tests/support/site_links.py build/site`` (a part of ``make site``).
 
 Every link of a page to a file of the site, and to a place in it, must lead somewhere. Links to other sites are counted
 by host and not fetched; ``--list`` prints them. A page must not load anything from another site.

@@ -1,4 +1,4 @@
-"""Checks the search of the built site: ``python -m mmaproof.explain.pages.search build/site``, a part of ``make site``.
+"""Checks the search of the built site: ``python tests/support/site_search.py build/site``, a part of ``make site``.
 
 The script that searches in a reader's browser runs in Node.js, on the index of the site. What a reader types must lead
 to the page on which it is explained: that page must be one of the first few. Without Node.js nothing is checked, which
