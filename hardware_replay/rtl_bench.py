@@ -18,9 +18,10 @@ from mmaproof.designs.circuit import Bit, Bits
 from mmaproof.designs.errors import InputError, TargetUnavailable
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.rtl import RtlUnit
+from mmaproof.rtl.clock_cycles import STEP
 from mmaproof.rtl.netlist import Port
+from mmaproof.rtl.reading import steered
 from mmaproof.rtl.slices import bits_of, constant_of, is_descending, unpacked_dimensions
-from mmaproof.rtl.unit import STEP, steered
 from mmaproof.rtl.unit_file import NEXT, REG
 from mmaproof.rtl.views import View
 

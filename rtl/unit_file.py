@@ -211,14 +211,21 @@ class UnitFile:
     @property
     def accumulates(self) -> bool:
         """Whether c is a register, and d what the same register holds next."""
-        c, d = ((x,) if isinstance(x, str) else x for x in (self.ports.get("c", ""), self.ports.get("d", "")))
-        return any(REG in x for x in c) and tuple(x.replace(REG, NEXT) for x in c) == tuple(d)
+        return self.is_register("c") and tuple(x.replace(REG, NEXT) for x in self.texts("c")) == self.texts("d")
+
+    def texts(self, operand: str) -> tuple[str, ...]:
+        """Return the expressions of ports for an operand."""
+        stated = self.ports.get(operand, ())
+        return (stated,) if isinstance(stated, str) else stated
+
+    def is_register(self, operand: str) -> bool:
+        """Return whether an operand is what a register holds."""
+        return any(REG in x for x in self.texts(operand))
 
     @property
     def added_to_c(self) -> tuple[str, ...]:
         """The words besides the first one of which c is the sum; none of a c that is one word."""
-        c = self.ports.get("c", "")
-        return () if isinstance(c, str) else c[1:]
+        return self.texts("c")[1:]
 
     @property
     def adds_c(self) -> bool:

@@ -21,9 +21,9 @@ from mmaproof.generators.models.c_model import c_library, c_type, pointers
 from mmaproof.generators.models.model import WORDS, Dialect, Model, SelfTest, make_model
 from mmaproof.hardware_replay.rtl_bench import Handshaking, Layout, handshaking, layout_of, of_word
 from mmaproof.rtl import RtlUnit
+from mmaproof.rtl.mapped_ports import latency_of
 from mmaproof.rtl.meant import in_one_pass
 from mmaproof.rtl.slices import bits_of, constant_of
-from mmaproof.rtl.unit import latency_of
 from mmaproof.smt.algebra.nodes import Op
 from mmaproof.smt.native.lowering import Lowered
 
