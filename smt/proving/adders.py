@@ -32,6 +32,7 @@ from pysmt.fnode import FNode
 
 from mmaproof.smt.proving.carries import CarryProofs
 from mmaproof.smt.proving.kernel import Stated, conjuncts
+from mmaproof.smt.proving.operand_samples import SAMPLES, sampled
 from mmaproof.smt.solving.cnf import FALSE, TRUE
 from mmaproof.smt.solving.limits import Limits, Until, worked
 from mmaproof.smt.solving.query import Query
@@ -43,6 +44,8 @@ from mmaproof.smt.solving.verdict import Outcome, Reply, SolverIdentity
 Cut = tuple[int, ...]
 MOST_GATES: Final = 24
 """gates from which a carry is computed that counts as near"""
+LOWEST: Final = (1 << 60) - 1
+"""values on the first samples, which are compared first: Python computes on them faster than on all"""
 
 
 @dataclass(frozen=True)
@@ -102,8 +105,10 @@ class AdderTrees:
         self._bits, self._parities, self._made, self._values, self._gate = bits, parities, made, values, gate
         self._every = values[TRUE]
         self._alike: dict[int, list[int]] = {}
+        self._lowest = set[int]()
+        """the lowest values of literals, and more: what is not among them is not in ``_alike``"""
         for v in sorted(values):
-            self._alike.setdefault(self._key(values[v]), []).append(v)
+            self._listed(values[v]).append(v)
         self._readers: dict[int, list[int]] = {}
         for v, (_, *inputs) in made.items():
             for y in inputs:
@@ -147,7 +152,12 @@ class AdderTrees:
     def _put(self, v: int, value: int) -> None:
         self._alike[self._key(self._values[v])].remove(v)
         self._values[v] = value
-        insort(self._alike.setdefault(self._key(value), []), v)
+        insort(self._listed(value), v)
+
+    def _listed(self, value: int) -> list[int]:
+        """Return the variables that have these values, or the inverted ones."""
+        self._lowest |= {value & LOWEST, ~value & LOWEST}
+        return self._alike.setdefault(self._key(value), [])
 
     def _key(self, value: int) -> int:
         return min(value, value ^ self._every)
@@ -216,22 +226,29 @@ class AdderTrees:
         if abs(x) not in self._values:
             value = value_of((kind, *inputs), self._values, self._every)
             self._values[abs(x)] = value if x > 0 else value ^ self._every
-            self._alike.setdefault(self._key(value), []).append(abs(x))
+            self._listed(value).append(abs(x))
         return x
 
     def _best(self, x: int, below: Mapping[int, int], following: Mapping[int, int]) -> _Candidate | None:
         """Return the adder whose sum a literal is. It is None for a literal that no adder gives."""
         found = [y for cut in self._cuts(x, below) for y in self._candidates(x, cut, below, following)]
-        if following and not any(y.read > 1 for y in found):
-            found = [replace(y, read=1) if not y.read and self._is_within(y.value, following) else y for y in found]
-        best = max(found, key=lambda y: y.rank, default=None)
+        found.sort(key=lambda y: y.rank, reverse=True)
+        best = found[0] if found else None
+        if best is not None and following and best.read < 2:
+            within = (replace(y, read=1) for y in found if not y.read and self._is_within(y.value, following))
+            best = next(within, best)
         if best is None or not following or best.read > 0 or best.carried:
             return best
         inner = self._within(abs(x))
         return best if any(key in inner for key in below) else None
 
     def _is_within(self, carry: int, following: Mapping[int, int]) -> bool:
-        return any(self._key(carry ^ self._values[u]) in self._alike for u in following.values())
+        """Return whether the parity of a carry and of a variable has the values of some variable."""
+        lowest = carry & LOWEST
+        return any(
+            (x := self._values[u]) & LOWEST ^ lowest in self._lowest and self._key(carry ^ x) in self._alike
+            for u in following.values()
+        )
 
     def _cuts(self, x: int, below: Mapping[int, int]) -> list[Cut]:
         """Return sets of two or three variables of which a literal is the parity."""
@@ -344,9 +361,6 @@ MOST_CUTS: Final = 8
 """sets of at most three variables that are kept for a gate, of which it is a function"""
 SUM_SECONDS: Final = 30.0
 """Seconds for one lemma that two sums are equal, before solvers are asked."""
-SAMPLES: Final = 1 << 11
-HIGHEST_ALONE: Final = 32
-"""samples in which bits of operands are zero but the highest"""
 _PARITIES: Final = {2: (0x6, 0x9), 3: (0x96, 0x69)}
 
 
@@ -446,30 +460,12 @@ class _Search:
         return cuts if x > 0 else {cut: ((1 << (1 << len(cut))) - 1) ^ table for cut, table in cuts.items()}
 
     def _samples(self) -> dict[int, int]:
-        """Return the values of all variables for random operands, a bit for each.
-
-        In a quarter of the samples most bits are like the one before, so carries pass through long words of operands.
-        In two others most bits are one, so the highest sums occur.
-        """
-        of, every, last = random.Random(0), (1 << SAMPLES) - 1, 0
-        quarter = SAMPLES // 4
-        runs, dense, most = (((1 << quarter) - 1) << quarter * i for i in range(3))
-        values, made = dict[int, int](), self._gates.inputs()
-        for v in (v for v in range(2, self._gates.variables + 1) if v not in made):
-            x, y, z, t = (of.getrandbits(SAMPLES) for _ in range(4))
-            last = x & ~runs | (last ^ x & y & z) & runs | (y | z | t) & dense | (x | y | z | t) & most
-            values[v] = last
+        """Return the values of all variables on samples of operands, a bit for each."""
+        made = self._gates.inputs()
         products = {k: min(c, self._sums.modulus - c) for k, c in self._sums.difference.items() if len(k) > 1}
         most = max(products.values())
-        highest = [k for k, c in products.items() if c == most]
-        for i in range(0, SAMPLES, SAMPLES // HIGHEST_ALONE):  # only the highest bits of some factors
-            ones = {v for k in highest if of.getrandbits(1) for v in k}
-            for v in values:
-                values[v] = values[v] & ~(1 << i) | (v in ones) << i
-        values[TRUE] = every
-        for v, gate in made.items():
-            values[v] = value_of(gate, values, every)
-        return values
+        operands = [v for v in range(2, self._gates.variables + 1) if v not in made]
+        return sampled(operands, made, [k for k, c in products.items() if c == most], self._made)
 
     # --- elimination ------------------------------------------------------------------------------------------
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -495,3 +496,9 @@ class Datapath:
         if self.with_c:
             total = m.BVAdd(total, m.BVExtract(operands, 2 * half, self.operand_bits - 1))
         return total
+
+
+def architectures(*widths: int) -> Iterator[Datapath]:
+    """Yield a multiplier of every scheme of products, tree, last adder, width and sign."""
+    for products, tree, width, signed, adder in product(PRODUCTS, TREES, widths, (False, True), ADDERS):
+        yield Datapath(products, tree, adder, width, signed)
