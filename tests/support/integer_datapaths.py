@@ -453,6 +453,18 @@ class Datapath:
 
     def netlist(self) -> Netlist:
         """Return the gates."""
+        n, columns = self._columns()
+        n.outputs = add_up(n, columns, self.tree, self.adder)
+        return n
+
+    def saved(self) -> Netlist:
+        """Return the gates without the last adder: the two words that it adds, the second one above the first."""
+        n, columns = self._columns()
+        pairs = [(*c, ZERO, ZERO) for c in TREES[self.tree](n, columns)]
+        n.outputs = [p[i] for i in (0, 1) for p in pairs]
+        return n
+
+    def _columns(self) -> tuple[Netlist, Columns]:
         n = Netlist()
         bits = [n.input(i) for i in range(self.operand_bits)]
         columns: Columns = [[] for _ in range(self.bits)]
@@ -464,8 +476,7 @@ class Datapath:
         if self.with_c:
             for i, x in enumerate(bits[2 * half :]):
                 _put(columns, i, x)
-        n.outputs = add_up(n, columns, self.tree, self.adder)
-        return n
+        return n, columns
 
     def value(self, operands: int) -> int:
         """Return d of one value of all operands, computed on integers."""
