@@ -93,7 +93,7 @@ def test_every_architecture_is_proved_in_ten_seconds(products, tree):
 
 
 @pytest.mark.few(2)
-@pytest.mark.parametrize("adder", [None, "ripple", "kogge-stone"])
+@pytest.mark.parametrize("adder", [None, "ripple"])
 @pytest.mark.parametrize("mutant", [False, True])
 def test_words_are_added_up_that_are_sums_of_gates(adder, mutant):
     """What a language writes as + has no gates: what it adds up are carry-save words, or each a sum with carries."""
@@ -104,7 +104,7 @@ def test_words_are_added_up_that_are_sums_of_gates(adder, mutant):
     parts = [m.BVExtract(operands, i, i + 31) for i in (0, 32)]
     netlist = units[0].saved() if adder is None else units[0].netlist()
     if mutant:
-        netlist = netlist.with_gate(netlist.outputs[9], ("or", netlist.gates[netlist.outputs[9]][1]))
+        netlist = netlist.with_gate(netlist.outputs[9], ("not", netlist.gates[netlist.outputs[9]][1][:1]))
     words = [netlist.word(algebra, x) for x in parts]
     if adder is None:
         words = [m.BVExtract(x, i, i + 17) for x in words for i in (0, 18)]
