@@ -17,7 +17,6 @@ SETTLED = "registers that always load a constant have loaded it"
 KEEPS_NOTHING = "latches and loops that keep no value, whatever the unit reads, are wires: a solver proved it"
 STEP: Mapping[str, bool] = {"enable": True, "clear": False, "load": False}
 """What steers a register while it takes a step."""
-_STEERING = frozenset(f"steers: {x}" for x in STEP)
 
 
 def circuit_in_time(
@@ -54,7 +53,7 @@ def circuit_in_time(
         structure.refuse_feedback()
         latency = latency_of(file, inputs) if not reads_c else {"c": _only_latency(structure, inputs["c"])}
         others = module.unknown if file.accumulates else {}
-        latency |= {n: 0 for n in others if n in _STEERING}
+        latency |= {n: file.later(x) for x in STEP if (n := f"steers: {x}") in others}
         check_latency(structure, {**inputs, **others}, latency)
         if clock is not None:
             said.append(f"{_in_words(latency)}; they are treated as wires")

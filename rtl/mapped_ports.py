@@ -12,7 +12,7 @@ from mmaproof.designs.formats import Format, find_format
 from mmaproof.designs.signature import Signature
 from mmaproof.rtl.netlist import Module, Port, with_constants
 from mmaproof.rtl.slices import bits_of, constant_of
-from mmaproof.rtl.unit_file import NEXT, REG, UnitFile
+from mmaproof.rtl.unit_file import NEXT, REG, STEERING, UnitFile
 from mmaproof.rtl.views import View
 
 _SHORT = {"scale_a": "sa", "scale_b": "sb"}
@@ -104,6 +104,9 @@ def check_control(file: UnitFile, signature: Signature) -> None:
         raise InputError(
             f"{file.path}: [view]: of a register that is c and d both c and d need one, and it has no load"
         )
+    for role in STEERING:
+        if file.later(role) and role not in file.control.signals:
+            raise InputError(f"{file.path}: [clock] latency: {role}: [control] has no {role}")
     if file.accumulates and signature.c != signature.d:
         raise InputError(
             f"{file.path}: [formats] d: {signature.d.name}, and c, which is the same register, {signature.c.name}"

@@ -276,8 +276,9 @@ class Reading:
     ) -> Transition:
         found = self.variant(values, read, is_canonical)
         signals = self.file.control.signals
-        pairs = (steered(signals[role], x) for role, x in values.items() if role in signals)
-        when = ", ".join(f"{name} = {value}" for name, value in pairs)
+        pairs = ((*steered(signals[role], x), self.file.later(role)) for role, x in values.items() if role in signals)
+        ages = ("", " a clock cycle before")
+        when = ", ".join(f"{n} = {x}{ages[k] if k < 2 else f' {k} clock cycles before'}" for n, x, k in pairs)
         unit = self.design(found, f" [{read or 'words' * is_canonical}{' ' * bool(read and when)}{when}]")
         inputs = dict(unit.step.circuit.inputs) if isinstance(unit.step, NetlistStep) else {}
         circuit = Circuit(f"{text}", inputs, {"d": result(inputs)}, (), {}, {})

@@ -11,6 +11,7 @@ from pathlib import Path
 from mmaproof.designs.circuit import Bits, Circuit
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands, constant_operands
+from mmaproof.designs.errors import InputError
 from mmaproof.designs.signature import Signature
 from mmaproof.designs.steps import NetlistStep
 from mmaproof.designs.transitions import Transition
@@ -20,7 +21,7 @@ from mmaproof.rtl.mapped_ports import check_control, fixed_operands, mapped, sig
 from mmaproof.rtl.netlist import MOST_CELLS, Module, Port, read_module
 from mmaproof.rtl.reading import Reading
 from mmaproof.rtl.slices import ascending_ports
-from mmaproof.rtl.unit_file import UnitFile, read_unit_file
+from mmaproof.rtl.unit_file import STEERING, UnitFile, read_unit_file
 from mmaproof.rtl.views import View, read_views
 
 PRIORITY = "where items of a case statement marked unique or parallel overlap, the first one counts"
@@ -154,6 +155,8 @@ def read_unit(
     )
     claims = reading.transitions() if file.accumulates else ()
     direct = reading.why_not_direct if file.accumulates else None
+    if direct is not None and any(map(file.later, STEERING)):
+        raise InputError(direct)
     return RtlUnit(
         *(file, design, report, module.ports, module.registers, claims, found.longest, direct, reading.views),
         most_in_flight=most_in_flight,

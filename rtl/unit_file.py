@@ -119,6 +119,9 @@ FORMATS = ("a", "b", "c", "d", "scale")
 
 _GIVEN = tuple(x for x in OPERANDS if x != "d")
 
+STEERING = ("enable", "clear", "load")
+"""What steers a register that is c and d."""
+
 VERILOG = (".v", ".sv", ".vh", ".svh")
 VHDL = (".vhd", ".vhdl")
 
@@ -129,7 +132,7 @@ class Clock:
 
     port: str
     latency: int | Mapping[str, int | tuple[int, ...]] | None = None
-    """registers on every path to d: from all operands, or from each operand or its elements"""
+    """registers on every path to d: from all operands, or from each operand or its elements, and from what steers"""
     cycles: int | None = None
     reset: str | None = None
     reset_value: int | None = None
@@ -221,6 +224,12 @@ class UnitFile:
     def is_register(self, operand: str) -> bool:
         """Return whether an operand is what a register holds."""
         return any(REG in x for x in self.texts(operand))
+
+    def later(self, role: str) -> int:
+        """Return how many registers are between an input that steers and the register that it steers."""
+        stated = None if self.clock is None else self.clock.latency
+        each = stated.get(role, 0) if isinstance(stated, Mapping) else 0
+        return each if isinstance(each, int) else 0
 
     @property
     def added_to_c(self) -> tuple[str, ...]:
@@ -332,10 +341,10 @@ class _Reader(Fields):
         return value
 
     def _latencies(self) -> dict[str, int | tuple[int, ...]]:
-        self.only(_GIVEN)
+        self.only((*_GIVEN, *STEERING))
         found: dict[str, int | tuple[int, ...]] = {}
         for key, value in self.held.items():
-            each = value if isinstance(value, list) else [value]
+            each = value if isinstance(value, list) and key in _GIVEN else [value]
             if not each or not all(isinstance(x, int) and not isinstance(x, bool) and x >= 0 for x in each):
                 raise self.wrong(key, f"an integer from 0 on, or a list of one for each element, not {value!r}")
             found[key] = tuple(value) if isinstance(value, list) else value

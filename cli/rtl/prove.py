@@ -83,6 +83,7 @@ class Proof:
     def induction(self) -> str:
         """What follows for several clock cycles of a register that is c and d, or why nothing does."""
         from mmaproof.designs.transitions import DRAIN
+        from mmaproof.rtl.unit_file import STEERING
         from mmaproof.verification.netlists import has_first_step, holds_while_disabled, why_no_induction
 
         file, model = self.unit.file, self.answer.question.designs[1]
@@ -96,6 +97,8 @@ class Proof:
         first = first if has_first_step(self.answered) else ""
         claim = next((x.claim for x in self.answered if x.claim.key == DRAIN), None)
         read = "" if claim is None else f"; {claim.text}"
+        later = any(map(file.later, STEERING))
+        read += "; operands and what steers count as many clock cycles before as they have registers" * later
         return (
             f"by induction on clock cycles: after a clear and n {enabled}cycles without one{others}, the register "
             f"holds the d of the last of n {steps} {model.name}; c of the first is the value of the clear, and of each "
