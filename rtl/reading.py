@@ -240,7 +240,11 @@ class Reading:
             bits: Bits = tuple("1" if to >> i & 1 else "0" for i in range(self.signature.c.bits))
             text = f"{name} becomes {self.signature.c.hex(to)}"
             if control.enable is not None:
-                found.append(self._claim(CLEAR, text, {"enable": False, "clear": True, "load": False}, lambda _: bits))
+                values = {**STEP, "enable": False, "clear": True}
+                if control.clear_needs_enable:
+                    found.append(self._claim(CLEAR, f"{name} keeps its value", values, lambda inputs: inputs["c"]))
+                else:
+                    found.append(self._claim(CLEAR, text, values, lambda _: bits))
             first = self._claim(FIRST, text, {**STEP, "clear": True}, lambda _: bits)
             found.append(first)
             if not _reads(first.unit, "c"):

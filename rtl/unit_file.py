@@ -155,6 +155,8 @@ class Control:
     """shows or hands on the register; it may be the input that clears or loads it, too"""
     drain_to: str | None = None
     """where: an output, or what another register holds next"""
+    clear_needs_enable: bool = False
+    """whether it keeps its value where it is cleared and not enabled: the clear says which step is the first"""
 
     @property
     def signals(self) -> dict[str, str]:
@@ -351,10 +353,14 @@ class _Reader(Fields):
         return found
 
     def _control(self) -> Control:
-        self.only(("enable", "clear", "clear_to", "load", "load_from", "drain", "drain_to"))
+        self.only(("enable", "clear", "clear_to", "clear_needs_enable", "load", "load_from", "drain", "drain_to"))
         to = self._constant("clear_to") if "clear_to" in self.held else 0
         enable, clear, load, load_from = (self.text_or_none(x) for x in ("enable", "clear", "load", "load_from"))
-        found = Control(enable, clear, to, load, load_from, self.text_or_none("drain"), self.text_or_none("drain_to"))
+        drain, drain_to = self.text_or_none("drain"), self.text_or_none("drain_to")
+        needs = self.held.get("clear_needs_enable", False)
+        if not isinstance(needs, bool) or (needs and (enable is None or clear is None)):
+            raise self.wrong("clear_needs_enable", "true or false is expected, and true only with enable and clear")
+        found = Control(enable, clear, to, load, load_from, drain, drain_to, needs)
         if "clear_to" in self.held and found.clear is None:
             raise self.wrong("clear_to", "clear, which sets this value, has to be stated too")
         if (found.load is None) is not (found.load_from is None):

@@ -179,6 +179,38 @@ def test_an_accumulation_in_a_later_cycle_than_the_product(run, tmp_path, old, n
     assert (later in answer["induction"]) is (wrong is None)
 
 
+FIRST_OF_A_CHAIN = """
+module unit (input logic clk, first, valid, input logic signed [7:0] a, b, output logic signed [31:0] acc);
+  always_ff @(posedge clk) if (valid) acc <= (first ? 32'sd0 : acc) + a * b;
+endmodule
+"""
+OF_FIRST = '[clock]\nclock = "clk"\n[control]\nenable = "valid"\nclear = "first"\nclear_needs_enable = true\n'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "wrong"),
+    [
+        ("", "", None),
+        ("if (valid)", "if (valid || first)", [CLEAR]),
+        ("32'sd0", "32'sd1", [FIRST]),
+        ("if (valid) acc", "if (first && !valid) acc <= 0; else if (valid) acc", [CLEAR]),
+    ],
+)
+def test_a_clear_that_needs_the_enable(run, tmp_path, old, new, wrong):
+    design, registers = (
+        'design = "integer/dot1.int32.int8.int8.int32"',
+        '[ports]\na = "a"\nb = "b"\nc = "reg:acc"\nd = "next:acc"\n',
+    )
+    source = FIRST_OF_A_CHAIN.replace(old, new)
+    path = write_unit(tmp_path, source, keys=design, formats="", ports=registers, tables=OF_FIRST)
+    status, answer, found = verdicts(path, run)
+    assert status == (0 if wrong is None else 1)
+    assert {x for x, verdict in found.items() if verdict == "different"} == set(wrong or ())
+    assert answer["induction"].startswith("by induction on clock cycles: after an enabled clear") is (wrong is None)
+    without = write_unit(tmp_path / "plain", source, keys=design, formats="", ports=registers, tables=OF_FIRST[:-26])
+    assert (verdicts(without, run)[0] == 0) is (wrong == [CLEAR] and "<= 0" in new)
+
+
 def test_a_later_control_that_is_not_there_is_refused(tmp_path):
     tables = OF_LATER.replace('clear = "clr"', "")
     registers = '[ports]\na = "a"\nb = "b"\nc = "reg:acc"\nd = "next:acc"\n'
