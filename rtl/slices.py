@@ -54,7 +54,7 @@ def ascending_ports(file: UnitFile) -> Iterator[tuple[str, str]]:
 
 
 _SLICE = re.compile(
-    r"\s*(?P<name>(?:reg|next):[^\s,{}]+?|\\\S+ |[A-Za-z_][\w$.]*)\s*"
+    r"\s*(?P<name>(?:reg|next):[^\s,{}]+?|\\\S+ |[A-Za-z_][\w$.]*(?:\[\d+\]\.[\w$.]+)*)\s*"
     r"(?:\[\s*(?P<left>\d+)\s*(?::\s*(?P<right>\d+)\s*)?\])?\s*"
 )
 _CONSTANT = re.compile(r"\s*(?P<width>\d+)'(?P<base>[bodhBODH])(?P<digits>[0-9a-fA-F_]+)\s*")
