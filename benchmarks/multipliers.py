@@ -1,11 +1,15 @@
 """Multipliers and dot products of integers as flat gates: our lemmas about adders beside Bitwuzla, cvc5 and ABC.
 
     python benchmarks/multipliers.py [--units NAME ...] [--ways NAME ...] [--timeout 20] [--json]
+    python benchmarks/multipliers.py --architectures 8 16 32
 
 The units are those of the tests: partial products, a tree, a last adder, without names. Each is asked to return what
 the products of its operands add up to. Solvers are asked one query in QF_BV. ABC compares, with &cec, the AIGER files
 that Yosys writes of the gates and of the products. Everyone may compute for the same time in a process of its own; the
 time of Yosys is not counted. A way that is not installed is left out, which is said.
+
+``--architectures`` proves a multiplier of every scheme of products, tree and last adder of some widths, and prints the
+table of docs/rtl.md: CPU seconds of the slowest last adder, unsigned and signed, and how many are not proved.
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ from machine import machine, print_report
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from support.integer_datapaths import Datapath
+from support.integer_datapaths import Datapath, architectures
 
 from mmaproof.smt.algebra.terms import TermAlgebra, default_environment
 from mmaproof.smt.proving.adders import prove_sums
@@ -161,6 +165,31 @@ def show(report: dict[str, Any]) -> None:
         print(f"left out: {reason}")
 
 
+def by_architecture(widths: list[int], seconds: int) -> dict[str, Any]:
+    """Prove every architecture. Return products, tree -> width -> the slowest time and the unknown of each sign."""
+    cells: dict[str, dict[int, list[list[float]]]] = {}
+    count = 0
+    for unit in architectures(*widths):
+        count += 1
+        row = cells.setdefault(f"{unit.products}, {unit.tree}", {})
+        slowest = row.setdefault(unit.width, [[0.0, 0], [0.0, 0]])[unit.signed]
+        said, spent = limited(partial(ours, query_of(unit)), seconds)
+        print(unit, said, spent, file=sys.stderr, flush=True)
+        slowest[0], slowest[1] = max(slowest[0], spent), slowest[1] + (said != EQUAL)
+    return {"machine": machine(), "limit_seconds": seconds, "units": count, "architectures": cells}
+
+
+def show_architectures(report: dict[str, Any]) -> None:
+    """Print the table of docs/rtl.md."""
+    rows = report["architectures"]
+    widths = list(next(iter(rows.values())))
+    print(f"{report['units']} multipliers, CPU seconds, {report['limit_seconds']} at most\n")
+    print(f"| products, tree | {' | '.join(f'{x} x {x}' for x in widths)} |\n|{'---|' * (1 + len(widths))}")
+    for name, row in rows.items():
+        cells = (" / ".join(f"{x:.2f}" + f" ({y} unknown)" * (y > 0) for x, y in row[w]) for w in widths)
+        print(f"| {name} | {' | '.join(cells)} |")
+
+
 def main() -> None:
     """Measure and print."""
     ways, missing = installed()
@@ -168,8 +197,13 @@ def main() -> None:
     parser.add_argument("--units", nargs="+", choices=UNITS, default=list(UNITS))
     parser.add_argument("--ways", nargs="+", choices=ways, default=ways)
     parser.add_argument("--timeout", type=int, default=20, help="seconds that each may compute")
+    parser.add_argument("--architectures", nargs="+", type=int, metavar="WIDTH", help="print the table of docs/rtl.md")
     parser.add_argument("--json", action="store_true", help="print exactly one JSON object")
     given = parser.parse_args()
+    if given.architectures:
+        report = by_architecture(given.architectures, given.timeout)
+        print_report(report, show_architectures, as_json=given.json)
+        return
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for name in given.units:

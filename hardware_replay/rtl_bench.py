@@ -18,9 +18,10 @@ from mmaproof.designs.circuit import Bit, Bits
 from mmaproof.designs.errors import InputError, TargetUnavailable
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.rtl import RtlUnit
+from mmaproof.rtl.clock_cycles import STEP
 from mmaproof.rtl.netlist import Port
+from mmaproof.rtl.reading import steered
 from mmaproof.rtl.slices import bits_of, constant_of, is_descending, unpacked_dimensions
-from mmaproof.rtl.unit import STEP, steered
 from mmaproof.rtl.unit_file import NEXT, REG
 from mmaproof.rtl.views import View
 
@@ -126,10 +127,14 @@ def layout_of(
 
     ``free`` has the values of inputs that are free, by the names that the netlist has for them; others are zero.
     ``control`` says whether a register that is c and d is enabled, cleared and loaded; by default it takes a step.
-    Raises TargetUnavailable for a register whose name no simulator reads.
+    Raises TargetUnavailable for a register whose name no simulator reads, and for a port of an interface.
     """
     ports: dict[str, dict[str, Port]] = {"input": {}, "output": {}}
     for name, port in unit.ports.items():
+        if "." in name:
+            raise TargetUnavailable(
+                f"port {name} is that of an interface: a simulator needs a module around {unit.file.top}"
+            )
         held = ports[port.direction]
         first = sum(len(x.bits) for x in held.values())
         held[name] = replace(port, bits=tuple(range(first, first + len(port.bits))))

@@ -528,6 +528,7 @@ def _arguments(unit: UnitFile, yosys: _Yosys) -> str:
         return yosys.seen((unit.folder / path).resolve()) if yosys.mounts else path
 
     arguments = ["--top", unit.top, "-j", "1", "--no-implicit-memories", "--ignore-assertions"]
+    arguments += ["--allow-toplevel-iface-ports"]  # the ports of a modport are named after it: lane.a
     for folder in unit.include:
         arguments += ["-I", at(folder)]
     for name, value in unit.defines.items():

@@ -56,6 +56,10 @@ class Module:
     registers: Mapping[str, Port] = field(default_factory=dict)
     """nets of which every bit is a register's, by name"""
 
+    def facing(self, direction: str) -> dict[str, Port]:
+        """Return the ports of one direction."""
+        return {n: x for n, x in self.ports.items() if x.direction == direction}
+
     def new_nets(self) -> Iterator[int]:
         """Yield numbers that no net of the module has."""
         groups: list[Iterable[Bits]] = [

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from mmaproof.designs.circuit import Bits
+from mmaproof.designs.circuit import Bit, Bits
 from mmaproof.designs.errors import InputError, did_you_mean
 from mmaproof.rtl.netlist import Port
 from mmaproof.rtl.unit_file import UnitFile
@@ -54,7 +54,7 @@ def ascending_ports(file: UnitFile) -> Iterator[tuple[str, str]]:
 
 
 _SLICE = re.compile(
-    r"\s*(?P<name>(?:reg|next):[^\s,{}]+?|\\\S+ |[A-Za-z_][\w$.]*)\s*"
+    r"\s*(?P<name>(?:reg|next):[^\s,{}]+?|\\\S+ |[A-Za-z_][\w$.]*(?:\[\d+\]\.[\w$.]+)*)\s*"
     r"(?:\[\s*(?P<left>\d+)\s*(?::\s*(?P<right>\d+)\s*)?\])?\s*"
 )
 _CONSTANT = re.compile(r"\s*(?P<width>\d+)'(?P<base>[bodhBODH])(?P<digits>[0-9a-fA-F_]+)\s*")
@@ -118,6 +118,14 @@ def _parts(text: str) -> list[str]:
         else:
             parts[-1] += character
     return parts
+
+
+def one_bit(expression: str, ports: Mapping[str, Port], where: str) -> Bit:
+    """Return the bit of an expression that has one. Raises InputError, also for one that has several."""
+    bits = bits_of(expression, ports, where)
+    if len(bits) != 1:
+        raise InputError(f"{where}: {expression} has {len(bits)} bits, and one is expected")
+    return bits[0]
 
 
 def constant_of(value: int | str, width: int, where: str) -> int:

@@ -119,6 +119,9 @@ FORMATS = ("a", "b", "c", "d", "scale")
 
 _GIVEN = tuple(x for x in OPERANDS if x != "d")
 
+STEERING = ("enable", "clear", "load")
+"""What steers a register that is c and d."""
+
 VERILOG = (".v", ".sv", ".vh", ".svh")
 VHDL = (".vhd", ".vhdl")
 
@@ -129,7 +132,7 @@ class Clock:
 
     port: str
     latency: int | Mapping[str, int | tuple[int, ...]] | None = None
-    """registers on every path to d: from all operands, or from each operand or its elements"""
+    """registers on every path to d: from all operands, or from each operand or its elements, and from what steers"""
     cycles: int | None = None
     reset: str | None = None
     reset_value: int | None = None
@@ -152,6 +155,8 @@ class Control:
     """shows or hands on the register; it may be the input that clears or loads it, too"""
     drain_to: str | None = None
     """where: an output, or what another register holds next"""
+    clear_needs_enable: bool = False
+    """whether it keeps its value where it is cleared and not enabled: the clear says which step is the first"""
 
     @property
     def signals(self) -> dict[str, str]:
@@ -211,14 +216,27 @@ class UnitFile:
     @property
     def accumulates(self) -> bool:
         """Whether c is a register, and d what the same register holds next."""
-        c, d = ((x,) if isinstance(x, str) else x for x in (self.ports.get("c", ""), self.ports.get("d", "")))
-        return any(REG in x for x in c) and tuple(x.replace(REG, NEXT) for x in c) == tuple(d)
+        return self.is_register("c") and tuple(x.replace(REG, NEXT) for x in self.texts("c")) == self.texts("d")
+
+    def texts(self, operand: str) -> tuple[str, ...]:
+        """Return the expressions of ports for an operand."""
+        stated = self.ports.get(operand, ())
+        return (stated,) if isinstance(stated, str) else stated
+
+    def is_register(self, operand: str) -> bool:
+        """Return whether an operand is what a register holds."""
+        return any(REG in x for x in self.texts(operand))
+
+    def later(self, role: str) -> int:
+        """Return how many registers are between an input that steers and the register that it steers."""
+        stated = None if self.clock is None else self.clock.latency
+        each = stated.get(role, 0) if isinstance(stated, Mapping) else 0
+        return each if isinstance(each, int) else 0
 
     @property
     def added_to_c(self) -> tuple[str, ...]:
         """The words besides the first one of which c is the sum; none of a c that is one word."""
-        c = self.ports.get("c", "")
-        return () if isinstance(c, str) else c[1:]
+        return self.texts("c")[1:]
 
     @property
     def adds_c(self) -> bool:
@@ -325,20 +343,24 @@ class _Reader(Fields):
         return value
 
     def _latencies(self) -> dict[str, int | tuple[int, ...]]:
-        self.only(_GIVEN)
+        self.only((*_GIVEN, *STEERING))
         found: dict[str, int | tuple[int, ...]] = {}
         for key, value in self.held.items():
-            each = value if isinstance(value, list) else [value]
+            each = value if isinstance(value, list) and key in _GIVEN else [value]
             if not each or not all(isinstance(x, int) and not isinstance(x, bool) and x >= 0 for x in each):
                 raise self.wrong(key, f"an integer from 0 on, or a list of one for each element, not {value!r}")
             found[key] = tuple(value) if isinstance(value, list) else value
         return found
 
     def _control(self) -> Control:
-        self.only(("enable", "clear", "clear_to", "load", "load_from", "drain", "drain_to"))
+        self.only(("enable", "clear", "clear_to", "clear_needs_enable", "load", "load_from", "drain", "drain_to"))
         to = self._constant("clear_to") if "clear_to" in self.held else 0
         enable, clear, load, load_from = (self.text_or_none(x) for x in ("enable", "clear", "load", "load_from"))
-        found = Control(enable, clear, to, load, load_from, self.text_or_none("drain"), self.text_or_none("drain_to"))
+        drain, drain_to = self.text_or_none("drain"), self.text_or_none("drain_to")
+        needs = self.held.get("clear_needs_enable", False)
+        if not isinstance(needs, bool) or (needs and (enable is None or clear is None)):
+            raise self.wrong("clear_needs_enable", "true or false is expected, and true only with enable and clear")
+        found = Control(enable, clear, to, load, load_from, drain, drain_to, needs)
         if "clear_to" in self.held and found.clear is None:
             raise self.wrong("clear_to", "clear, which sets this value, has to be stated too")
         if (found.load is None) is not (found.load_from is None):

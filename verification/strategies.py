@@ -33,7 +33,7 @@ from mmaproof.smt.proving.kernel import NotComposedError, Theorem
 from mmaproof.smt.proving.lemma import Formula, Lemmas, StagedLemma, Statement, decide
 from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits, worked
 from mmaproof.smt.solving.portfolio import Overtaken, Rival
-from mmaproof.smt.solving.solving import violation_of
+from mmaproof.smt.solving.solving import Ask, violation_of
 from mmaproof.smt.solving.verdict import (
     BY_KERNEL,
     JOINED,
@@ -215,19 +215,19 @@ class Case:
         With ``small_first`` lemmas of few bits are decided by trying all values, and those about multipliers by their
         adders, unless they are to be certified.
         """
-        from mmaproof.smt.proving.adders import sums_first  # noqa: PLC0415  (a search needs none of it)
-        from mmaproof.smt.proving.exhaustion import small_ones_first  # noqa: PLC0415  (a search needs none of it)
-
         began, whole = worked(), self.question.formula
-        ask = self.ask
-        if small_first:
-            ask = small_ones_first(self.means.solving, self.ask)
-            if self.means.solving.certify is None:
-                ask = sums_first(ask)
-        asked = Lemmas(ask, self.limits, began, whole.environment)
+        asked = Lemmas(self.ask_small(small_first) if small_first else self.ask, self.limits, began, whole.environment)
         theorem = asked.joined(whole.violation, argument)
         self.limits = self.limits.after(worked() - began, "lemmas")
         return theorem, asked.found()
+
+    def ask_small(self, sums: bool) -> Ask:
+        """Return how small lemmas are asked: by all values, those about ``sums`` of products by their adders."""
+        from mmaproof.smt.proving.adders import sums_first  # noqa: PLC0415  (a search needs none of it)
+        from mmaproof.smt.proving.exhaustion import small_ones_first  # noqa: PLC0415  (a search needs none of it)
+
+        ask = small_ones_first(self.means.solving, self.ask)
+        return sums_first(ask) if sums and self.means.solving.certify is None else ask
 
     def implied(
         self, lemmas: Sequence[LemmaVerdict], limits: Limits, theorem: Theorem | None = None
@@ -584,11 +584,10 @@ def nets(case: Case) -> QuestionVerdict | None:
     pair = netlist_and_model(case.question)
     if pair is None or not isinstance(case.question, Equivalence):
         return None
-    from mmaproof.smt.proving.exhaustion import small_ones_first  # noqa: PLC0415  (a search needs none of it)
     from mmaproof.verification.netlists import by_nets  # noqa: PLC0415  (a search needs none of it)
 
     share = replace(case.limits, seconds=case.limits.seconds * 0.9)
-    ask = small_ones_first(case.means.solving, case.ask)
+    ask = case.ask_small(pair[1].d_format.is_integer)
     proof = by_nets(case.question, *pair, ask, share, case.means.seed)
     case.limits = case.limits.after(proof.seconds, "lemmas")
     if proof.proved:

@@ -60,10 +60,13 @@ class Proof:
         )
         first = f"; {'an enabled' if enabled else 'the'} clear is itself the first of the n"
         first = first if lib.netlists.has_first_step(self.answered) else ""
+        clear = "an enabled clear" if file.control.clear_needs_enable else "a clear"
         claim = next((x.claim for x in self.answered if x.claim.key == lib.transitions.DRAIN), None)
         read = "" if claim is None else f"; {claim.text}"
+        later = any(map(file.later, lib.unit_file.STEERING))
+        read += "; operands and what steers count as many clock cycles before as they have registers" * later
         return (
-            f"by induction on clock cycles: after a clear and n {enabled}cycles without one{others}, the register "
+            f"by induction on clock cycles: after {clear} and n {enabled}cycles without one{others}, the register "
             f"holds the d of the last of n {steps} {model.name}; c of the first is the value of the clear, and of each "
             f"other the d of the one before{first}{read}"
         )

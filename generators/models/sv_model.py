@@ -21,9 +21,10 @@ from mmaproof.generators.models.c_model import c_library, c_type, pointers
 from mmaproof.generators.models.model import WORDS, Dialect, Model, SelfTest, make_model
 from mmaproof.hardware_replay.rtl_bench import Handshaking, Layout, handshaking, layout_of, of_word
 from mmaproof.rtl import RtlUnit
+from mmaproof.rtl.clock_cycles import STEP
+from mmaproof.rtl.mapped_ports import latency_of
 from mmaproof.rtl.meant import in_one_pass
 from mmaproof.rtl.slices import bits_of, constant_of
-from mmaproof.rtl.unit import latency_of
 from mmaproof.smt.algebra.nodes import Op
 from mmaproof.smt.native.lowering import Lowered
 
@@ -424,7 +425,7 @@ def _assertion(unit: RtlUnit, model: Model, layout: Layout) -> str:
         number = constant_of(value, len(bits), expression)
         tied |= {int(bit): number >> i & 1 for i, bit in enumerate(bits)}
     now = {int(bit): layout.constants >> int(bit) & 1 for bit in layout.steering}
-    if unit.not_direct is not None:
+    if unit.not_direct is not None or any(map(file.later, STEP)):
         tied, now = tied | now, {}
     columns: dict[str, list[str]] = {}
     held: set[int] = set()

@@ -32,6 +32,7 @@ from pysmt.fnode import FNode
 
 from mmaproof.smt.proving.carries import CarryProofs
 from mmaproof.smt.proving.kernel import Stated, conjuncts
+from mmaproof.smt.proving.operand_samples import SAMPLES, sampled
 from mmaproof.smt.solving.cnf import FALSE, TRUE
 from mmaproof.smt.solving.limits import Limits, Until, worked
 from mmaproof.smt.solving.query import Query
@@ -43,6 +44,8 @@ from mmaproof.smt.solving.verdict import Outcome, Reply, SolverIdentity
 Cut = tuple[int, ...]
 MOST_GATES: Final = 24
 """gates from which a carry is computed that counts as near"""
+LOWEST: Final = (1 << 60) - 1
+"""values on the first samples, which are compared first: Python computes on them faster than on all"""
 
 
 @dataclass(frozen=True)
@@ -85,11 +88,11 @@ class _Candidate:
 
 
 class AdderTrees:
-    """The adders of all columns. ``roots`` give bits of the result; ``adders`` has all, by their sums."""
+    """The adders of all columns. ``roots`` give bits of the results; ``adders`` has all, by their sums."""
 
     def __init__(
         self,
-        bits: Sequence[int],
+        columns: Sequence[Sequence[int]],
         parities: Mapping[int, Sequence[Cut]],
         made: Mapping[int, tuple[str | int, ...]],
         values: dict[int, int],
@@ -99,11 +102,13 @@ class AdderTrees:
     ) -> None:
         self._wide = wide
         """whether carries are set free, and not joined where the circuit adds them up"""
-        self._bits, self._parities, self._made, self._values, self._gate = bits, parities, made, values, gate
+        self._columns, self._parities, self._made, self._values, self._gate = columns, parities, made, values, gate
         self._every = values[TRUE]
         self._alike: dict[int, list[int]] = {}
+        self._lowest = set[int]()
+        """the lowest values of literals, and more: what is not among them is not in ``_alike``"""
         for v in sorted(values):
-            self._alike.setdefault(self._key(values[v]), []).append(v)
+            self._listed(values[v]).append(v)
         self._readers: dict[int, list[int]] = {}
         for v, (_, *inputs) in made.items():
             for y in inputs:
@@ -117,10 +122,10 @@ class AdderTrees:
         self._free = set[int]()
         self._carries: dict[int, int] = {}
         self.adders: dict[int, FoundAdder] = {}
-        self.roots: list[FoundAdder | None] = []
-        for i, x in enumerate(bits):
+        self.roots: list[list[FoundAdder]] = []
+        for i, roots in enumerate(columns):
             keep_to_time()
-            self._add_up(i, x)
+            self._add_up(i, roots)
 
     # --- values -----------------------------------------------------------------------------------------------
 
@@ -147,7 +152,12 @@ class AdderTrees:
     def _put(self, v: int, value: int) -> None:
         self._alike[self._key(self._values[v])].remove(v)
         self._values[v] = value
-        insort(self._alike.setdefault(self._key(value), []), v)
+        insort(self._listed(value), v)
+
+    def _listed(self, value: int) -> list[int]:
+        """Return the variables that have these values, or the inverted ones."""
+        self._lowest |= {value & LOWEST, ~value & LOWEST}
+        return self._alike.setdefault(self._key(value), [])
 
     def _key(self, value: int) -> int:
         return min(value, value ^ self._every)
@@ -160,9 +170,9 @@ class AdderTrees:
         v = (self._alike.get(self._key(value)) or (0,))[0]
         return v if v and self._values[v] == value else -v
 
-    def _within(self, v: int) -> dict[int, int]:
-        """Return what a parity is of, at any depth, by values: of variables that are alike the one computed first."""
-        found, pending, seen = dict[int, int](), [v], set[int]()
+    def _within(self, roots: Iterable[int]) -> dict[int, int]:
+        """Return what parities are of, at any depth, by values: of variables that are alike the one computed first."""
+        found, pending, seen = dict[int, int](), list(map(abs, roots)), set[int]()
         while pending:
             x = pending.pop()
             if x not in seen:
@@ -174,18 +184,18 @@ class AdderTrees:
 
     # --- columns ----------------------------------------------------------------------------------------------
 
-    def _add_up(self, i: int, root: int) -> None:
+    def _add_up(self, i: int, roots: Sequence[int]) -> None:
         """Find the adders of a column, and what they carry into the next one."""
         below, self._carries = {self._key(self._value(c)): c for c in self._carries.values()}, {}
-        following = self._within(abs(self._bits[i + 1])) if i + 1 < len(self._bits) else {}
-        pending, near = [root], list[int]()
+        following = self._within(self._columns[i + 1]) if i + 1 < len(self._columns) else {}
+        pending, near = list(roots), list[int]()
         while pending:
             x = pending.pop()
             carried = below.get(self._key(self._value(x)), 0)
-            if carried and x == root and self._value(x) != self._value(carried):  # a one is added, and the carry stays
+            if carried and x in roots and self._value(x) != self._value(carried):  # a one is added, and the carry stays
                 self.adders[abs(x)] = FoundAdder(x, carried, (carried, TRUE))
                 self._carries[self._key(self._value(carried))] = carried
-            elif carried and x == root and abs(x) != abs(carried):
+            elif carried and x in roots and abs(x) != abs(carried):
                 self.adders[abs(x)] = FoundAdder(x, FALSE, (carried,))
             if carried or abs(x) == TRUE or abs(x) in self.adders:
                 continue
@@ -195,10 +205,10 @@ class AdderTrees:
                 if abs(adder.carry) != TRUE:
                     self._carries[self._key(best.value)] = adder.carry
                 self._carries |= {self._key(self._value(c)): c for c in best.turned}
-                if best.near > 1 and x != root and abs(adder.carry) in self._made:
+                if best.near > 1 and x not in roots and abs(adder.carry) in self._made:
                     near.append(abs(adder.carry))
                 pending += adder.inputs
-        self.roots.append(self.adders.get(abs(root)))
+        self.roots.append([self.adders[abs(x)] for x in roots if abs(x) in self.adders])
         if self._wide:
             self._set_free(near)
 
@@ -216,22 +226,29 @@ class AdderTrees:
         if abs(x) not in self._values:
             value = value_of((kind, *inputs), self._values, self._every)
             self._values[abs(x)] = value if x > 0 else value ^ self._every
-            self._alike.setdefault(self._key(value), []).append(abs(x))
+            self._listed(value).append(abs(x))
         return x
 
     def _best(self, x: int, below: Mapping[int, int], following: Mapping[int, int]) -> _Candidate | None:
         """Return the adder whose sum a literal is. It is None for a literal that no adder gives."""
         found = [y for cut in self._cuts(x, below) for y in self._candidates(x, cut, below, following)]
-        if following and not any(y.read > 1 for y in found):
-            found = [replace(y, read=1) if not y.read and self._is_within(y.value, following) else y for y in found]
-        best = max(found, key=lambda y: y.rank, default=None)
+        found.sort(key=lambda y: y.rank, reverse=True)
+        best = found[0] if found else None
+        if best is not None and following and best.read < 2:
+            within = (replace(y, read=1) for y in found if not y.read and self._is_within(y.value, following))
+            best = next(within, best)
         if best is None or not following or best.read > 0 or best.carried:
             return best
-        inner = self._within(abs(x))
+        inner = self._within([x])
         return best if any(key in inner for key in below) else None
 
     def _is_within(self, carry: int, following: Mapping[int, int]) -> bool:
-        return any(self._key(carry ^ self._values[u]) in self._alike for u in following.values())
+        """Return whether the parity of a carry and of a variable has the values of some variable."""
+        lowest = carry & LOWEST
+        return any(
+            (x := self._values[u]) & LOWEST ^ lowest in self._lowest and self._key(carry ^ x) in self._alike
+            for u in following.values()
+        )
 
     def _cuts(self, x: int, below: Mapping[int, int]) -> list[Cut]:
         """Return sets of two or three variables of which a literal is the parity."""
@@ -304,16 +321,20 @@ class AdderTrees:
         return values[v]
 
 
-def chains(roots: Sequence[FoundAdder | None]) -> Iterator[tuple[list[FoundAdder], bool]]:
+def chains(columns: Iterable[Sequence[FoundAdder]]) -> Iterator[tuple[list[FoundAdder], bool]]:
     """Yield the adders of results that pass carries on, the lowest first, and whether a column is above them."""
-    chain: list[FoundAdder] = []
-    for root in (*roots, None):
-        if chain and (root is None or not root.after(chain[-1])):
-            if len(chain) > 1:
-                yield chain, chain[-1] is not roots[-1]
-            chain = []
-        if root is not None:
-            chain.append(root)
+    going: list[list[FoundAdder]] = []
+    for roots in columns:
+        left, kept = list(roots), list[list[FoundAdder]]()
+        for chain in going:
+            after = next((x for x in left if x.after(chain[-1])), None)
+            if after is not None:
+                left.remove(after)
+                kept.append([*chain, after])
+            elif len(chain) > 1:
+                yield chain, True
+        going = kept + [[x] for x in left]
+    yield from ((chain, False) for chain in going if len(chain) > 1)
 
 
 def word_of(chain: Sequence[FoundAdder], more: bool) -> tuple[int, list[tuple[int, int, int]]]:
@@ -344,9 +365,6 @@ MOST_CUTS: Final = 8
 """sets of at most three variables that are kept for a gate, of which it is a function"""
 SUM_SECONDS: Final = 30.0
 """Seconds for one lemma that two sums are equal, before solvers are asked."""
-SAMPLES: Final = 1 << 11
-HIGHEST_ALONE: Final = 32
-"""samples in which bits of operands are zero but the highest"""
 _PARITIES: Final = {2: (0x6, 0x9), 3: (0x96, 0x69)}
 
 
@@ -446,30 +464,12 @@ class _Search:
         return cuts if x > 0 else {cut: ((1 << (1 << len(cut))) - 1) ^ table for cut, table in cuts.items()}
 
     def _samples(self) -> dict[int, int]:
-        """Return the values of all variables for random operands, a bit for each.
-
-        In a quarter of the samples most bits are like the one before, so carries pass through long words of operands.
-        In two others most bits are one, so the highest sums occur.
-        """
-        of, every, last = random.Random(0), (1 << SAMPLES) - 1, 0
-        quarter = SAMPLES // 4
-        runs, dense, most = (((1 << quarter) - 1) << quarter * i for i in range(3))
-        values, made = dict[int, int](), self._gates.inputs()
-        for v in (v for v in range(2, self._gates.variables + 1) if v not in made):
-            x, y, z, t = (of.getrandbits(SAMPLES) for _ in range(4))
-            last = x & ~runs | (last ^ x & y & z) & runs | (y | z | t) & dense | (x | y | z | t) & most
-            values[v] = last
+        """Return the values of all variables on samples of operands, a bit for each."""
+        made = self._gates.inputs()
         products = {k: min(c, self._sums.modulus - c) for k, c in self._sums.difference.items() if len(k) > 1}
         most = max(products.values())
-        highest = [k for k, c in products.items() if c == most]
-        for i in range(0, SAMPLES, SAMPLES // HIGHEST_ALONE):  # only the highest bits of some factors
-            ones = {v for k in highest if of.getrandbits(1) for v in k}
-            for v in values:
-                values[v] = values[v] & ~(1 << i) | (v in ones) << i
-        values[TRUE] = every
-        for v, gate in made.items():
-            values[v] = value_of(gate, values, every)
-        return values
+        operands = [v for v in range(2, self._gates.variables + 1) if v not in made]
+        return sampled(operands, made, [k for k, c in products.items() if c == most], self._made)
 
     # --- elimination ------------------------------------------------------------------------------------------
 
@@ -477,15 +477,15 @@ class _Search:
         """Return lemmas and their order, with adders found in the one way or the other. Raises NotRefutedError."""
         gates = self._gates.inputs()
         values = {v: x for v, x in self._values.items() if v in self._made or v not in gates}
-        known = {v for key in self._sums.difference if len(key) == 1 for v in key} | {TRUE}
-        bits = next((w for w in self._sums.compared if known.issuperset(map(abs, w))), ())
-        trees = AdderTrees(bits, self._parities, self._made, values, self.gate, self._sums.keep_to_time, wide)
+        columns, keep_to_time = self._columns(), self._sums.keep_to_time
+        trees = AdderTrees(columns, self._parities, self._made, values, self.gate, keep_to_time, wide)
         carries = CarryProofs(self._sums, self._added, values)
         lemmas, proved = carries.lemmas, dict[int, SumLemma]()
         for chain, more in chains(trees.roots):
             into, word = word_of(chain, more)
             for (x, *_), lemma in zip(word, carries.prove_word(word, into), strict=True):
-                proved[abs(x)] = lemma
+                if all(abs(y) != abs(x) for _, y in lemma.sum[1:]):  # else it is the carry of another chain
+                    proved[abs(x)] = lemma
         for v, adder in trees.adders.items():
             self._sums.keep_to_time()
             found = proved.get(v) or carries.near(adder.lemma)
@@ -497,6 +497,18 @@ class _Search:
             order.append(len(lemmas))
             lemmas.append(proved[v])
         return SumProof(tuple(self._added), tuple(lemmas), tuple(order))
+
+    def _columns(self) -> list[list[int]]:
+        """Return what is added for each bit: that bit of the result, or bits of all words of which it is the sum."""
+        known = {v: c for key, c in self._sums.difference.items() if len(key) == 1 for v in key}
+        for word in self._sums.compared:
+            if known.keys() | {TRUE} >= set(map(abs, word)):
+                return [[x] for x in word]
+        found: list[list[int]] = [[] for _ in range(self._sums.width)]
+        for v, c in known.items():
+            if v in self._made:
+                found[(c & -c).bit_length() - 1].append(v if 2 * c < self._sums.modulus else -v)
+        return found
 
     def gate(self, *gate: str | int) -> int:
         """Return a gate that is added to the circuit."""

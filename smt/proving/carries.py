@@ -48,9 +48,8 @@ class CarryProofs:
         self.values, self.every = dict(values), values[TRUE]
         """of all variables on samples, a bit for each, and a number with all bits"""
         self.lemmas: list[SumLemma] = []
-        self._made: Mapping[int, tuple[str | int, ...]] = {}
-        self._made_of = 0
-        """how many variables there were when the gates were listed"""
+        self.made = sums.gates.inputs()
+        """the gates, with those that were added"""
 
     def near(self, of: tuple[tuple[int, int], ...]) -> SumLemma | None:
         """Return the lemma of a sum that holds of the gates from which it is computed, or None.
@@ -98,13 +97,6 @@ class CarryProofs:
         self._added.append(gate)
         return self._sums.add_gate(gate)
 
-    @property
-    def made(self) -> Mapping[int, tuple[str | int, ...]]:
-        """The gates, with those that were added."""
-        if self._made_of != self._sums.gates.variables:
-            self._made_of, self._made = self._sums.gates.variables, self._sums.gates.inputs()
-        return self._made
-
 
 class _Chain:
     """One chain of adders: positions from the lowest, and what is carried into it."""
@@ -122,7 +114,7 @@ class _Chain:
         self._carries = [into]
         for _, x, y in positions:
             self._carries.append(gate("ite", gate("xor", x, y), self._carries[-1], x))
-        self._all = dict(sums.gates.inputs())
+        self._all = sums.gates.inputs()
         self._position: dict[int, list[int]] = {}
         for i, (_, x, y) in enumerate(positions):
             for z in {abs(x), abs(y)} - {TRUE}:

@@ -67,11 +67,9 @@ class CountedGates(Gates):
         self._most = most
 
     def _gate(self, key: tuple[str | int, ...], clauses: Callable[[int], list[list[int]]]) -> int:
-        if key not in self._known:
-            if len(self._known) >= self._most:
-                raise TooManyGatesError
-            self._known[key] = self.variable()
-        return self._known[key]
+        if key not in self._known and len(self._known) >= self._most:
+            raise TooManyGatesError
+        return super()._gate(key, lambda _: [])
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ other gate gets a new variable and clauses that make it equal to the function of
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from types import MappingProxyType
 from typing import Final
 
 from mmaproof.smt.solving.query import CONST, SYMBOL, Node, Query
@@ -31,6 +32,7 @@ class Gates:
         self.variables = TRUE
         self.clauses: list[list[int]] = [[TRUE]]
         self._known: dict[tuple[str | int, ...], int] = {}
+        self._made: dict[int, tuple[str | int, ...]] = {}
 
     def variable(self) -> int:
         """Return a new variable that has no clauses yet."""
@@ -99,15 +101,16 @@ class Gates:
     def inputs(self) -> Mapping[int, tuple[str | int, ...]]:
         """Return what every gate is of: its variable -> its kind ("and", "xor" or "ite") and its inputs' literals.
 
-        The gates are in the order of their variables, so a gate comes after its inputs.
+        The gates are in the order of their variables, so a gate comes after its inputs. Later ones will be there, too.
         """
-        return {variable: key for key, variable in self._known.items()}
+        return MappingProxyType(self._made)
 
     def _gate(self, key: tuple[str | int, ...], clauses: Callable[[int], list[list[int]]]) -> int:
         """Return the variable of a gate. A new gate is made with its clauses."""
         if key not in self._known:
-            self._known[key] = self.variable()
-            self.clauses += clauses(self._known[key])
+            self._known[key] = v = self.variable()
+            self._made[v] = key
+            self.clauses += clauses(v)
         return self._known[key]
 
 

@@ -347,6 +347,13 @@ def test_multipliers_are_asked_of_all_that_are_there() -> None:
     assert row["answers"]["bitwuzla"][1] >= row["answers"]["ours"][1] > 0
 
 
+@pytest.mark.middle
+def test_every_architecture_is_in_the_table_of_multipliers() -> None:
+    found = report("multipliers.py", "--architectures", "2")
+    assert found["units"] == 168 and len(found["architectures"]) == 12
+    assert all(unknown == 0 for row in found["architectures"].values() for _, unknown in row["2"])
+
+
 @pytest.mark.slow
 def test_a_scaled_dot_product_is_asked_both_ways() -> None:
     (row,) = report("scaled_dot.py", "--products", "2", "--timeout", "2", "--alone", "1")["rows"]

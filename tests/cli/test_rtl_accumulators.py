@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from support.commands import only_json
 from support.own_rtl import UNITS
+from support.rtl_units import write_unit
 
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.transitions import CLEAR, DRAIN, FIRST, HOLD
@@ -125,6 +126,97 @@ def test_an_enable_that_a_register_delays_is_about_one_cycle_only(run, tmp_path)
     assert (status, answer["verdict"]) == (0, "equal-when")
     assert "valid = 1 in all clock cycles" in answer["when"]
     assert answer["induction"].startswith("one clock cycle only") and "a feedback loop through" in answer["induction"]
+
+
+LATER = """
+module unit (input logic clk, clr, en, input logic signed [7:0] a, b, output logic signed [31:0] d);
+  logic signed [15:0] p; logic en_q, clr_q; logic signed [31:0] acc;
+  always_ff @(posedge clk) begin
+    p <= a * b; en_q <= en; clr_q <= clr;
+    if (clr_q) acc <= '0; else if (en_q) acc <= acc + 32'(p);
+  end
+  assign d = acc;
+endmodule
+"""
+OF_LATER = """
+[clock]
+clock = "clk"
+latency = { a = 1, b = 1, enable = 1, clear = 1 }
+[control]
+enable = "en"
+clear = "clr"
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "wrong"),
+    [
+        ("", "", None),
+        ("else if (en_q) acc", "else acc", [HOLD]),
+        ("if (clr_q)", "if (clr_q && en_q)", [CLEAR]),
+        ("32'(p)", "{16'd0, p}", ["step"]),
+        ("else if (en_q)", "else if (en)", "enable.* has 0 registers"),
+        ("if (clr_q)", "if (clr)", "clear.* has 0 registers"),
+        ("p <= a * b; en_q <= en;", "p <= a * b; en_q <= en_r; en_r <= en;", "enable.* has 2 registers"),
+        ("p <= a * b;", "if (en) p <= a * b;", "feedback"),
+        ("32'(p)", "32'(a * b)", "a0.* has 0 registers"),
+    ],
+)
+def test_an_accumulation_in_a_later_cycle_than_the_product(run, tmp_path, old, new, wrong):
+    """What steers is given with the operands: the register takes its step in the next cycle."""
+    source = LATER.replace("en_q, clr_q", "en_q, en_r, clr_q") if "en_r" in new else LATER
+    registers = '[ports]\na = "a"\nb = "b"\nc = "reg:acc"\nd = "next:acc"\n'
+    design = 'design = "integer/dot1.int32.int8.int8.int32"'
+    path = write_unit(tmp_path, source.replace(old, new), keys=design, formats="", ports=registers, tables=OF_LATER)
+    if isinstance(wrong, str):
+        with pytest.raises(InputError, match=wrong):
+            read_rtl(path)
+        return
+    status, answer, found = verdicts(path, run)
+    assert status == (0 if wrong is None else 1)
+    assert {x for x, verdict in found.items() if verdict == "different"} == set(wrong or ())
+    later = "operands and what steers count as many clock cycles before as they have registers"
+    assert (later in answer["induction"]) is (wrong is None)
+
+
+FIRST_OF_A_CHAIN = """
+module unit (input logic clk, first, valid, input logic signed [7:0] a, b, output logic signed [31:0] acc);
+  always_ff @(posedge clk) if (valid) acc <= (first ? 32'sd0 : acc) + a * b;
+endmodule
+"""
+OF_FIRST = '[clock]\nclock = "clk"\n[control]\nenable = "valid"\nclear = "first"\nclear_needs_enable = true\n'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "wrong"),
+    [
+        ("", "", None),
+        ("if (valid)", "if (valid || first)", [CLEAR]),
+        ("32'sd0", "32'sd1", [FIRST]),
+        ("if (valid) acc", "if (first && !valid) acc <= 0; else if (valid) acc", [CLEAR]),
+    ],
+)
+def test_a_clear_that_needs_the_enable(run, tmp_path, old, new, wrong):
+    design, registers = (
+        'design = "integer/dot1.int32.int8.int8.int32"',
+        '[ports]\na = "a"\nb = "b"\nc = "reg:acc"\nd = "next:acc"\n',
+    )
+    source = FIRST_OF_A_CHAIN.replace(old, new)
+    path = write_unit(tmp_path, source, keys=design, formats="", ports=registers, tables=OF_FIRST)
+    status, answer, found = verdicts(path, run)
+    assert status == (0 if wrong is None else 1)
+    assert {x for x, verdict in found.items() if verdict == "different"} == set(wrong or ())
+    assert answer["induction"].startswith("by induction on clock cycles: after an enabled clear") is (wrong is None)
+    without = write_unit(tmp_path / "plain", source, keys=design, formats="", ports=registers, tables=OF_FIRST[:-26])
+    assert (verdicts(without, run)[0] == 0) is (wrong == [CLEAR] and "<= 0" in new)
+
+
+def test_a_later_control_that_is_not_there_is_refused(tmp_path):
+    tables = OF_LATER.replace('clear = "clr"', "")
+    registers = '[ports]\na = "a"\nb = "b"\nc = "reg:acc"\nd = "next:acc"\n'
+    path = write_unit(tmp_path, LATER, keys='free = ["clr"]', ports=registers, tables=tables)
+    with pytest.raises(InputError, match=r"latency: clear: \[control\] has no clear"):
+        read_unit(path)
 
 
 def test_what_is_said_of_a_register(run):

@@ -55,7 +55,7 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
         "the modes that a conversion is held against, no reading of a unit",
     ),
     "properties/library/specials.py": ({"NanCode"}, "the code that results are held against, no reading of a unit"),
-    "rtl/unit.py": ({"NetlistStep"}, "a circuit that is read becomes a step of this kind"),
+    "rtl/reading.py": ({"NetlistStep"}, "a circuit that is read becomes a step of this kind"),
     "verification/distributions.py": ({"NanCode"}, _OUTSIDE),
     "verification/differing_nets.py": ({"NetlistStep"}, "only a circuit has nets, and they are shown"),
 }

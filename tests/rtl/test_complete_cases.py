@@ -8,9 +8,9 @@ from mmaproof.designs.circuit import Cell
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError
 from mmaproof.rtl import read_unit
+from mmaproof.rtl.clock_cycles import KEEPS_NOTHING
 from mmaproof.rtl.known_bits import without_keeping
 from mmaproof.rtl.netlist import Module
-from mmaproof.rtl.unit import KEEPS_NOTHING
 from mmaproof.smt.trace import evaluate
 from mmaproof.verification.compare import compare
 

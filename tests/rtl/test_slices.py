@@ -3,9 +3,11 @@
 from pathlib import Path
 
 import pytest
+from support.rtl_units import write_unit
 
 from mmaproof.designs.element import Operands
-from mmaproof.designs.errors import InputError
+from mmaproof.designs.errors import InputError, TargetUnavailable
+from mmaproof.hardware_replay.rtl_bench import layout_of
 from mmaproof.rtl import read_unit
 from mmaproof.rtl.netlist import Port
 from mmaproof.rtl.slices import bits_of
@@ -59,3 +61,21 @@ def test_the_declared_range_arrives_from_the_source(tmp_path: Path) -> None:
     )
     design = read_unit(tmp_path / "unit.toml").design
     assert evaluate(design, Operands((0x12,), (0x34,), 0x56000000)) == 0x00123456
+
+
+INTERFACES = """
+interface lane; logic signed [7:0] a, b; modport given (input a, b); endinterface
+module unit (lane.given l [2], lane.given last, input logic signed [31:0] c, output logic signed [31:0] d);
+  assign d = c + l[0].a * l[0].b + l[1].a * l[1].b + last.a * last.b;
+endmodule
+"""
+
+
+def test_interfaces_of_the_top_are_ports(tmp_path):
+    ports = "".join(f'{x} = ["l[0].{x}", "l[1].{x}", "last.{x}"]\n' for x in "ab")
+    path = write_unit(tmp_path, INTERFACES, ports=f'[ports]\n{ports}c = "c"\nd = "d"\n')
+    unit = read_unit(path)
+    operands = Operands((1, 2, 0xFF), (3, 4, 5), 100)
+    assert evaluate(unit.design, operands) == 100 + 3 + 8 - 5
+    with pytest.raises(TargetUnavailable, match=r"port l\[0\]\.a is that of an interface"):
+        layout_of(unit)

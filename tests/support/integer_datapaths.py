@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -452,6 +453,18 @@ class Datapath:
 
     def netlist(self) -> Netlist:
         """Return the gates."""
+        n, columns = self._columns()
+        n.outputs = add_up(n, columns, self.tree, self.adder)
+        return n
+
+    def saved(self) -> Netlist:
+        """Return the gates without the last adder: the two words that it adds, the second one above the first."""
+        n, columns = self._columns()
+        pairs = [(*c, ZERO, ZERO) for c in TREES[self.tree](n, columns)]
+        n.outputs = [p[i] for i in (0, 1) for p in pairs]
+        return n
+
+    def _columns(self) -> tuple[Netlist, Columns]:
         n = Netlist()
         bits = [n.input(i) for i in range(self.operand_bits)]
         columns: Columns = [[] for _ in range(self.bits)]
@@ -463,8 +476,7 @@ class Datapath:
         if self.with_c:
             for i, x in enumerate(bits[2 * half :]):
                 _put(columns, i, x)
-        n.outputs = add_up(n, columns, self.tree, self.adder)
-        return n
+        return n, columns
 
     def value(self, operands: int) -> int:
         """Return d of one value of all operands, computed on integers."""
@@ -495,3 +507,9 @@ class Datapath:
         if self.with_c:
             total = m.BVAdd(total, m.BVExtract(operands, 2 * half, self.operand_bits - 1))
         return total
+
+
+def architectures(*widths: int) -> Iterator[Datapath]:
+    """Yield a multiplier of every scheme of products, tree, last adder, width and sign."""
+    for products, tree, width, signed, adder in product(PRODUCTS, TREES, widths, (False, True), ADDERS):
+        yield Datapath(products, tree, adder, width, signed)
