@@ -34,7 +34,6 @@ from mmaproof.smt.bundles.converted_alike import Case, Converted, ConvertedAlike
 from mmaproof.smt.bundles.leaves import (
     Leaves,
     at_most,
-    prove_bound_of_sum,
     prove_bounds,
     prove_first_bound,
     prove_largest_exponent,
@@ -80,6 +79,8 @@ class CloseTermsSteps:
             raise NotComposedError("terms that pass through several sums")
         (self._sum,), (self._wide,) = signals.sums, wide.sums
         self._more = self._wide.fraction_bits - self._sum.fraction_bits
+        self._most = 0
+        """how far the largest exponent may be above that of the wide step"""
         self._same_terms()
 
     def _same_terms(self) -> None:
@@ -98,12 +99,20 @@ class CloseTermsSteps:
         self._largest_exponents()
         kinds = list(zip(self._least, self._spreads, strict=True))
         low = {e for e in sorted({e for e, spread in kinds if spread}) if self._is_never_below(e)}
-        reach = [0 if e in low else spread or 0 for e, spread in kinds]
+        self._most = max(0 if e in low else spread or 0 for e, spread in kinds)
         absent = self._algebra.all_of([~t.present for t in self._wide.terms])
-        differ = [_is_above(self._sum.e_max, self._wide.e_max, n) for n in range(max(reach) + 1)]
-        cases = [Case(absent, None), *(Case(at, self._more + n) for n, at in enumerate(differ))]
+        e, wide = self._sum.e_max, self._wide.e_max
+        cases = [Case(absent, None), Case(self._is_near(e, wide), self._more, self._apart(e, wide))]
         self._close(cases, low)
         self._converted(cases)
+
+    def _is_near(self, e: _Word, wide: _Word) -> _Truth:
+        """Return whether an exponent is that of the wide step, or not too far above it."""
+        return (wide <= e) & (e <= wide + self._most) if self._most else e == wide
+
+    def _apart(self, e: _Word, wide: _Word) -> _Word | None:
+        """Return how far above that of the wide step an exponent is which is near; None if it is the same."""
+        return (e - wide).extract(self._most.bit_length() - 1, 0) if self._most else None
 
     def _converted(self, cases: Sequence[Case]) -> None:
         """Prove that both sums are converted to the same number, if one of the cases always holds."""
@@ -116,13 +125,16 @@ class CloseTermsSteps:
             Converted(x.total, x.e_max, x.fraction_bits, y.converted, y.overflowed)
             for x, y in ((self._wide, self._wide_signals), (self._sum, self._signals))
         )
+        converted = ConvertedAlike(self._algebra, self._laws, wide, other)
         for case in cases:
-            leaves = Leaves(self._algebra)
-            at = leaves.truth(case.at)
-            leaves.use(self._laws, ~at | at, (), "each case is what it says of exponents")
-        ConvertedAlike(self._algebra, self._laws, wide, other).prove(cases)
+            e, f = wide.e_max, other.e_max
+            self._use(~case.at | converted.exponents(case, e, f), (), [e, f], "each case is what it says of exponents")
+        converted.prove(cases)
         if not self._laws.kernel.same(self._signals.d.data, self._wide_signals.d.data):
             raise NotComposedError("both sums are converted to one number, and the results differ")
+
+    def _use(self, claim: _Truth, known: Sequence[_Truth], parts: Sequence[_Word | _Truth], why: str) -> None:
+        Leaves(self._algebra).parts(*parts).use_of(self._laws, claim, known, why)
 
     # --- terms --------------------------------------------------------------------------------------------------
 
@@ -144,13 +156,29 @@ class CloseTermsSteps:
         algebra = self._algebra
         for total in (self._sum, self._wide):
             prove_largest_exponent(self._laws, algebra, total)
+        top, terms = self._wide.e_max, self._wide.terms
         leaves = Leaves(algebra)
-        own = [leaves.term(t) for t in self._wide.terms]
-        absent = algebra.all_of([~t.present for t in own])
-        leaves.use(self._laws, algebra.all_of([~absent | ~t.present for t in own]), (), "no term is present")
-        top = largest_exponent(algebra, own, None, self._wide.path.comparator)
-        some = [t.present & (t.exponent == top) for t in own]
-        leaves.use(self._laws, algebra.any_of([absent, *some]), (), "the largest exponent is that of a term")
+        own = [leaves.truth(t.present) for t in terms]
+        absent = algebra.all_of([~x for x in own])
+        leaves.use(self._laws, algebra.all_of([~absent | ~x for x in own]), (), "no term is present")
+        absent = algebra.all_of([~t.present for t in terms])
+        some = algebra.any_of([absent, *(t.present & (t.exponent == top) for t in terms)])
+        known = [_is_one_of(top, self._words_of(top)), *(~t.present | (t.exponent <= top) for t in terms)]
+        parts = [top, *(t.present for t in terms), *(t.exponent for t in terms)]
+        self._use(some, known, parts, "the largest exponent is that of a term")
+
+    def _words_of(self, top: _Word) -> list[_Word]:
+        """Prove that a tree of maxima is one of its words, and return these."""
+        sides = [Word(x, top.width, True, self._algebra) for x in self._laws.maxima(top.width).sides(top.data)]
+        if not sides:
+            return [top]
+        one, why = _is_one_of(top, sides), "a maximum is one of its words"
+        self._use(one, (), sides, why)
+        found = [self._words_of(x) for x in sides]
+        words = [x for side in found for x in side]
+        known = [one, *(_is_one_of(x, of) for x, of in zip(sides, found, strict=True) if len(of) > 1)]
+        self._use(_is_one_of(top, words), known, [top, *sides, *words], why)
+        return words
 
     def _is_never_below(self, least: int) -> bool:
         """Return whether E is proved to be at most an E' of at least so much: no zero has an exponent above that."""
@@ -194,8 +222,7 @@ class CloseTermsSteps:
             known.append(replace(x, exponent=at, significand=m).lies_near(e, spread))
             if least in low:
                 known += [zero | (at >= least), (wide < least) | (e <= wide)]
-            close = algebra.any_of([_is_above(e, wide, n) for n in range(len(cases) - 1)])
-            claim = ~(present & (other == wide)) | close
+            claim = ~(present & (other == wide)) | self._is_near(e, wide)
             leaves.use(self._laws, claim, known, "a term that is present lies close to the largest exponent")
         leaves = Leaves(algebra)
         found = [leaves.truth(t.present & (t.exponent == self._wide.e_max)) for t in self._wide.terms]
@@ -220,63 +247,81 @@ class CloseTermsSteps:
             known += [~own.present | (own.exponent <= e), ~present | (exponent <= wide)]
             known += [at_most(own.significand, own.largest), own.lies_near(e, spread)]
             if case.places is None:
-                at = leaves.truth(case.at)
-                known = [zero | present, ~at | ~present]
+                within_leaf = case.over(leaves)
+                known = [zero | present, ~within_leaf.at | ~present]
             else:
-                at = _is_above(e, wide, case.places - self._more)
-            claim = case.of_sums(align(algebra, other, wide, finer), align(algebra, own, e, cut))
-            leaves.use(self._laws, ~at | claim, known, why)
+                within_leaf = Case(self._is_near(e, wide), case.places, self._apart(e, wide))
+            claim = within_leaf.of_sums(align(algebra, other, wide, finer), align(algebra, own, e, cut))
+            leaves.use(self._laws, ~within_leaf.at | claim, known, why)
 
     def _added(self, cases: Sequence[Case], bounds: Sequence[Sequence[int]]) -> None:
         """Prove how the sums are related in each case. ``bounds`` are those of each term in both.
 
-        They are not needed where what is moved up is as wide as the wide sum: then both may wrap, but not apart.
+        They are not needed where what is moved up is as wide as the wide sum: then both may wrap, but not apart. Else
+        those of the wide sum suffice if they say, in units of the other one, that this does not wrap either.
         """
         both = (self._sum, self._wide)
         apart = self._wide.total.width - self._sum.total.width
-        bounded = any(case.places not in (None, apart) for case in cases)
-        sums, most = [t.aligned[0].extend(t.total.width) for t in both], bounds[0]
-        self._begun(cases, bounds[0], bounded)
+        whole = [sum(of) for of in zip(*bounds, strict=True)]
+        fits = whole[1] >> self._more < 1 << (self._sum.total.width - 1)
+        may_wrap = any(case.places not in (None, apart) or case.further is not None for case in cases)
+        held = range(int(fits), 2) if may_wrap else ()
+        sums, most = [t.aligned[0].extend(t.total.width) for t in both], list(bounds[0])
+        self._begun(cases)
+        for n in held:
+            prove_first_bound(self._laws, self._algebra, both[n], most[n])
         for i in range(1, len(self._sum.terms)):
             terms = [t.aligned[i] for t in both]
+            limits = [(n, whole[n] - bounds[i][n], bounds[i][n]) for n in held]
+            for n, room, more in limits:
+                self._bounded(sums[n], terms[n], most[n], room, more)
+                most[n] += more
             for case in cases:
-                self._with_one_more(case, sums, terms, (*most, *bounds[i]) if bounded else ())
-            for part in zip(sums, terms, most, bounds[i], strict=True) if bounded else ():
-                prove_bound_of_sum(self._laws, self._algebra, *part)
+                self._with_one_more(case, sums, terms, limits)
             sums = [self._algebra.modular_sum(pair, pair[0].width) for pair in zip(sums, terms, strict=True)]
-            most = [x + y for x, y in zip(most, bounds[i], strict=True)]
         for x, t in zip(sums, both, strict=True):
             prove_total(self._laws, self._algebra, x, t)
 
-    def _begun(self, cases: Sequence[Case], bounds: Sequence[int], bounded: bool) -> None:
+    def _begun(self, cases: Sequence[Case]) -> None:
         """Prove of the first terms, each as wide as its sum, what is proved of the sums."""
         why, both = "a sum begins with a term", (self._sum, self._wide)
         for case in cases:
             leaves = Leaves(self._algebra)
             x, y = (leaves.word(t.aligned[0]) for t in both)
-            at = leaves.truth(case.at)
+            own = case.over(leaves)
             p, q = (w.extend(t.total.width) for w, t in zip((x, y), both, strict=True))
-            leaves.use(self._laws, ~at | case.of_sums(q, p), [~at | case.of_sums(y, x)], why)
-        for t, bound in zip(both, bounds, strict=True) if bounded else ():
-            prove_first_bound(self._laws, self._algebra, t, bound)
+            leaves.use(self._laws, ~own.at | own.of_sums(q, p), [~own.at | own.of_sums(y, x)], why)
 
-    def _with_one_more(self, case: Case, sums: Sequence[_Word], terms: Sequence[_Word], bounds: Sequence[int]) -> None:
-        """Prove in a case that sums that are related are so with one more term each: the step's, and the wide one.
+    def _bounded(self, register: _Word, term: _Word, most: int, room: int, more: int) -> None:
+        """Prove the bound of a sum with one more term, and that without it the sum leaves room for the term.
 
-        ``bounds`` are those of the sums and of the terms, or none.
+        The room is the same for each term of a kind, so that few lemmas are about related sums.
         """
         leaves = Leaves(self._algebra)
-        (p, q), (x, y) = ([leaves.word(w) for w in words] for words in (sums, terms))
-        at = leaves.truth(case.at)
-        known = [~at | case.of_sums(q, p), ~at | case.of_sums(y, x)]
-        known += [within(w, bound) for w, bound in zip((p, q, x, y), bounds, strict=False)]
+        p, x = leaves.word(register), leaves.word(term)
+        bounded = within(p, room) & within(self._algebra.modular_sum([p, x], p.width), most + more)
+        leaves.use(self._laws, bounded, [within(p, most), within(x, more)], "a sum is bounded, and leaves room")
+
+    def _with_one_more(
+        self, case: Case, sums: Sequence[_Word], terms: Sequence[_Word], limits: Sequence[tuple[int, int, int]]
+    ) -> None:
+        """Prove in a case that sums that are related are so with one more term each: the step's, and the wide one.
+
+        ``limits`` say of one of the two, or of both, how large the sum and the term are at most.
+        """
+        leaves = Leaves(self._algebra)
+        (p, q), (x, y) = registers, added = [[leaves.word(w) for w in words] for words in (sums, terms)]
+        case = case.over(leaves)
+        known = [~case.at | case.of_sums(q, p), ~case.at | case.of_sums(y, x)]
+        for n, *bounds in limits:
+            known += [within(w, bound) for w, bound in zip((registers[n], added[n]), bounds, strict=True)]
         after = [self._algebra.modular_sum(pair, pair[0].width) for pair in ((q, y), (p, x))]
-        leaves.use(self._laws, ~at | case.of_sums(*after), known, "sums of related terms are related")
+        leaves.use(self._laws, ~case.at | case.of_sums(*after), known, "sums of related terms are related")
 
 
-def _is_above(e: _Word, wide: _Word, n: int) -> _Truth:
-    """Return whether an exponent is so much above that of the wide step."""
-    return e == (wide + n if n else wide)
+def _is_one_of(top: _Word, words: Sequence[_Word]) -> _Truth:
+    """Return whether a word is one of some words."""
+    return top.algebra.any_of([x == top for x in words])
 
 
 class EnoughBitsSteps(CloseTermsSteps):
@@ -333,9 +378,6 @@ class EnoughBitsSteps(CloseTermsSteps):
         self._aligned(case)
         self._added([case], bounds)
         self._results()
-
-    def _use(self, claim: _Truth, known: Sequence[_Truth], parts: Sequence[_Word | _Truth], why: str) -> None:
-        Leaves(self._algebra).parts(*parts).use_of(self._laws, claim, known, why)
 
     def _each_is_finite(self) -> None:
         """Prove of each term that its operands are finite if all are."""

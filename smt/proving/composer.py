@@ -263,17 +263,21 @@ class Maxima(Folds):
             self._fact("no word exceeds it", self.not_less(self.of_two(x, y), y), (), [folds[place - 1], xs[place]])
             self._fact("the order is transitive", self.not_less(x, z), order, [whole, own, xs[place]])
 
+    def sides(self, node: FNode) -> Sequence[FNode]:
+        """Return the two words of which a word is the maximum; none where it is written in another way."""
+        sides = node.args()[:0:-1] if node.is_ite() else ()
+        return sides if sides and node is self.of_two(*sides) else ()
+
     def none_exceeds(self, top: FNode) -> None:
         """Prove that a tree of maxima is not less than any word in it."""
         x, y, z = self._words
         pending = [top]
         while pending:
             node = pending.pop()
-            if not node.is_ite() or node is not self.of_two(node.arg(2), node.arg(1)):
-                continue
-            for word, part in ((x, node.arg(2)), (y, node.arg(1))):
+            sides = self.sides(node)
+            for word, part in zip((x, y), sides, strict=False):
                 whole = self.not_less(self.of_two(x, y), word)
-                self._fact("no word exceeds it", whole, (), [node.arg(2), node.arg(1)])
+                self._fact("no word exceeds it", whole, (), sides)
                 if node is not top:
                     order = (self.not_less(x, y), self.not_less(y, z))
                     self._fact("the order is transitive", self.not_less(x, z), order, [top, node, part])
