@@ -163,22 +163,24 @@ class CloseTermsSteps:
         leaves.use(self._laws, algebra.all_of([~absent | ~x for x in own]), (), "no term is present")
         absent = algebra.all_of([~t.present for t in terms])
         some = algebra.any_of([absent, *(t.present & (t.exponent == top) for t in terms)])
-        known = [_is_one_of(top, self._words_of(top)), *(~t.present | (t.exponent <= top) for t in terms)]
-        parts = [top, *(t.present for t in terms), *(t.exponent for t in terms)]
+        nodes, one_of_two = self._nodes_of(top)
+        known = [*one_of_two, *(~t.present | (t.exponent <= top) for t in terms)]
+        parts = [*nodes, *(t.present for t in terms), *(t.exponent for t in terms)]
         self._use(some, known, parts, "the largest exponent is that of a term")
 
-    def _words_of(self, top: _Word) -> list[_Word]:
-        """Prove that a tree of maxima is one of its words, and return these."""
-        sides = [Word(x, top.width, True, self._algebra) for x in self._laws.maxima(top.width).sides(top.data)]
-        if not sides:
-            return [top]
-        one, why = _is_one_of(top, sides), "a maximum is one of its words"
-        self._use(one, (), sides, why)
-        found = [self._words_of(x) for x in sides]
-        words = [x for side in found for x in side]
-        known = [one, *(_is_one_of(x, of) for x, of in zip(sides, found, strict=True) if len(of) > 1)]
-        self._use(_is_one_of(top, words), known, [top, *sides, *words], why)
-        return words
+    def _nodes_of(self, top: _Word) -> tuple[list[_Word], list[_Truth]]:
+        """Prove of each node of a tree of maxima that it is one of its two words. Return the nodes, and this."""
+        pending, nodes, proved = [top], list[_Word](), list[_Truth]()
+        maxima = self._laws.maxima(top.width)
+        while pending:
+            node = pending.pop()
+            sides = [Word(x, top.width, True, self._algebra) for x in maxima.sides(node.data)]
+            if sides:
+                nodes.append(node)
+                proved.append(self._algebra.any_of([x == node for x in sides]))
+                self._use(proved[-1], (), sides, "a maximum is one of its words")
+                pending += sides
+        return nodes, proved
 
     def _is_never_below(self, least: int) -> bool:
         """Return whether E is proved to be at most an E' of at least so much: no zero has an exponent above that."""
@@ -317,11 +319,6 @@ class CloseTermsSteps:
             known += [within(w, bound) for w, bound in zip((registers[n], added[n]), bounds, strict=True)]
         after = [self._algebra.modular_sum(pair, pair[0].width) for pair in ((q, y), (p, x))]
         leaves.use(self._laws, ~case.at | case.of_sums(*after), known, "sums of related terms are related")
-
-
-def _is_one_of(top: _Word, words: Sequence[_Word]) -> _Truth:
-    """Return whether a word is one of some words."""
-    return top.algebra.any_of([x == top for x in words])
 
 
 class EnoughBitsSteps(CloseTermsSteps):
