@@ -28,7 +28,7 @@ from itertools import accumulate
 
 from pysmt.fnode import FNode
 
-from mmaproof.smt.algebra.protocol import Truth, Word
+from mmaproof.smt.algebra.protocol import Truth, Word, ite
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.converted_alike import Case, Converted, ConvertedAlike, is_moved
 from mmaproof.smt.bundles.leaves import (
@@ -46,6 +46,7 @@ from mmaproof.smt.proving.laws import LawsInUse
 from mmaproof.smt.proving.walk import Substitution
 from mmaproof.smt.semantics import StepSignals
 from mmaproof.smt.semantics.align import align, largest_exponent, loses_bits
+from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.terms import Term
 
 CONVERTED_SECONDS = 120.0
@@ -54,6 +55,8 @@ CONVERTED_SECONDS = 120.0
 _Word = Word[FNode]
 _Truth = Truth[FNode]
 _Term = Term[FNode, FNode]
+_Sum = FusedSum[FNode, FNode]
+_HIGHEST = "no exponent is above the largest one of the other step"
 
 
 class CloseTermsSteps:
@@ -152,35 +155,37 @@ class CloseTermsSteps:
     # --- exponents ----------------------------------------------------------------------------------------------
 
     def _largest_exponents(self) -> None:
-        """Prove that no exponent is above e_max, and that the one of the wide step is that of a present term."""
-        algebra = self._algebra
+        """Prove that no exponent is above e_max, and that the one of the wide step is not above that of the step."""
+        algebra, e = self._algebra, self._sum.e_max
         for total in (self._sum, self._wide):
             prove_largest_exponent(self._laws, algebra, total)
-        top, terms = self._wide.e_max, self._wide.terms
         leaves = Leaves(algebra)
-        own = [leaves.truth(t.present) for t in terms]
+        own = [leaves.truth(t.present) for t in self._wide.terms]
         absent = algebra.all_of([~x for x in own])
         leaves.use(self._laws, algebra.all_of([~absent | ~x for x in own]), (), "no term is present")
-        absent = algebra.all_of([~t.present for t in terms])
-        some = algebra.any_of([absent, *(t.present & (t.exponent == top) for t in terms)])
-        nodes, one_of_two = self._nodes_of(top)
-        known = [*one_of_two, *(~t.present | (t.exponent <= top) for t in terms)]
-        parts = [*nodes, *(t.present for t in terms), *(t.exponent for t in terms)]
-        self._use(some, known, parts, "the largest exponent is that of a term")
+        for x, y in zip(self._sum.terms, self._wide.terms, strict=True):
+            zero = x.significand.is_value(0)
+            known = [~zero | ~y.present, zero | x.present, zero | (x.exponent == y.exponent)]
+            known.append(~x.present | (x.exponent <= e))
+            claim = self._below(e) | (_counted(self._wide, y) <= e)
+            self._use(claim, known, [zero, y.present, x.present, x.exponent, y.exponent, e], _HIGHEST)
+        self._none_above(self._wide.e_max, e, self._below(e))
 
-    def _nodes_of(self, top: _Word) -> tuple[list[_Word], list[_Truth]]:
-        """Prove of each node of a tree of maxima that it is one of its two words. Return the nodes, and this."""
-        pending, nodes, proved = [top], list[_Word](), list[_Truth]()
-        maxima = self._laws.maxima(top.width)
+    def _below(self, e: _Word) -> _Truth:
+        """Return whether an exponent is below all that terms of the wide step may have."""
+        return e < -(1 << (self._wide.e_max.width - 1))
+
+    def _none_above(self, top: _Word, limit: _Word, unless: _Truth) -> None:
+        """Prove that a tree of maxima is at most a limit, unless something holds. This is known of its words."""
+        pending, nodes, maxima = [top], list[tuple[_Word, list[_Word]]](), self._laws.maxima(top.width)
         while pending:
             node = pending.pop()
             sides = [Word(x, top.width, True, self._algebra) for x in maxima.sides(node.data)]
-            if sides:
-                nodes.append(node)
-                proved.append(self._algebra.any_of([x == node for x in sides]))
-                self._use(proved[-1], (), sides, "a maximum is one of its words")
-                pending += sides
-        return nodes, proved
+            nodes += [(node, sides)] if sides else []
+            pending += sides
+        for node, sides in reversed(nodes):
+            known = [unless | (x <= limit) for x in sides]
+            self._use(unless | (node <= limit), known, [unless, *sides, limit], "a maximum is at most a limit")
 
     def _is_never_below(self, least: int) -> bool:
         """Return whether E is proved to be at most an E' of at least so much: no zero has an exponent above that."""
@@ -198,17 +203,15 @@ class CloseTermsSteps:
                 self._laws.claim(claim.data, (), {}, "an exponent is not below the smallest one")
         for x, y in zip(terms, self._wide.terms, strict=True):
             prove_where_zero(self._laws, algebra, x.significand, x.exponent <= least, "a zero has a small exponent")
-            leaves = Leaves(algebra)
-            zero, present, here = map(leaves.truth, (x.significand.is_value(0), y.present, x.present))
-            at, other, wide = map(leaves.word, (x.exponent, y.exponent, self._wide.e_max))
-            known = [zero | present, zero | (at == other), ~present | (other <= wide), ~zero | (at <= least)]
-            claim = algebra.any_of([wide < least, ~here, at <= wide])
-            leaves.use(self._laws, claim, known, "no exponent is above that of the wide step")
-        leaves = Leaves(algebra)
-        own_terms, wide = [leaves.term(t) for t in terms], leaves.word(self._wide.e_max)
-        top = largest_exponent(algebra, own_terms, self._sum.path.floor, self._sum.path.comparator)
-        known = [algebra.any_of([wide < least, ~t.present, t.exponent <= wide]) for t in own_terms]
-        leaves.use(self._laws, (wide < least) | (top <= wide), known, "the largest exponent is that of the wide step")
+            zero, wide = x.significand.is_value(0), self._wide.e_max
+            known = [zero | y.present, zero | (x.exponent == y.exponent), ~y.present | (y.exponent <= wide)]
+            known.append(~zero | (x.exponent <= least))
+            claim = (wide < least) | (_counted(self._sum, x) <= wide)
+            self._use(claim, known, [zero, y.present, x.present, x.exponent, y.exponent, wide], _HIGHEST)
+        wide, floor = self._wide.e_max, self._sum.path.floor
+        if floor is not None:
+            self._use((wide < least) | (algebra.signed(floor, self._sum.e_max.width) <= wide), (), [wide], _HIGHEST)
+        self._none_above(self._sum.e_max, wide, wide < least)
 
     def _close(self, cases: Sequence[Case], low: Collection[int]) -> None:
         """Prove that one of the cases holds. At or above exponents that are ``low``, E is at most E'."""
@@ -221,16 +224,15 @@ class CloseTermsSteps:
             here, at, other = leaves.truth(x.present), leaves.word(x.exponent), leaves.word(y.exponent)
             zero = m.is_value(0)
             known = [~zero | ~present, zero | here, zero | (at == other), ~here | (at <= e)]
+            known += [~present | (other <= wide), self._below(e) | (wide <= e)]
             known.append(replace(x, exponent=at, significand=m).lies_near(e, spread))
             if least in low:
                 known += [zero | (at >= least), (wide < least) | (e <= wide)]
-            claim = ~(present & (other == wide)) | self._is_near(e, wide)
+            claim = ~present | self._is_near(e, wide)
             leaves.use(self._laws, claim, known, "a term that is present lies close to the largest exponent")
-        leaves = Leaves(algebra)
-        found = [leaves.truth(t.present & (t.exponent == self._wide.e_max)) for t in self._wide.terms]
-        held = [leaves.truth(case.at) for case in cases]
-        known = [algebra.any_of([held[0], *found]), *(~x | algebra.any_of(held[1:]) for x in found)]
-        leaves.use(self._laws, algebra.any_of(held), known, "the largest exponents are close")
+        some, near = [t.present for t in self._wide.terms], cases[1].at
+        known = [~x | near for x in some]
+        self._use(algebra.any_of([x.at for x in cases]), known, [*some, near], "the largest exponents are close")
 
     # --- sums ---------------------------------------------------------------------------------------------------
 
@@ -276,7 +278,7 @@ class CloseTermsSteps:
             terms = [t.aligned[i] for t in both]
             limits = [(n, whole[n] - bounds[i][n], bounds[i][n]) for n in held]
             for n, room, more in limits:
-                self._bounded(sums[n], terms[n], most[n], room, more)
+                self._leaves_room(sums[n], terms[n], most[n], room, more)
                 most[n] += more
             for case in cases:
                 self._with_one_more(case, sums, terms, limits)
@@ -294,7 +296,7 @@ class CloseTermsSteps:
             p, q = (w.extend(t.total.width) for w, t in zip((x, y), both, strict=True))
             leaves.use(self._laws, ~own.at | own.of_sums(q, p), [~own.at | own.of_sums(y, x)], why)
 
-    def _bounded(self, register: _Word, term: _Word, most: int, room: int, more: int) -> None:
+    def _leaves_room(self, register: _Word, term: _Word, most: int, room: int, more: int) -> None:
         """Prove the bound of a sum with one more term, and that without it the sum leaves room for the term.
 
         The room is the same for each term of a kind, so that few lemmas are about related sums.
@@ -319,6 +321,12 @@ class CloseTermsSteps:
             known += [within(w, bound) for w, bound in zip((registers[n], added[n]), bounds, strict=True)]
         after = [self._algebra.modular_sum(pair, pair[0].width) for pair in ((q, y), (p, x))]
         leaves.use(self._laws, ~case.at | case.of_sums(*after), known, "sums of related terms are related")
+
+
+def _counted(total: _Sum, t: _Term) -> _Word:
+    """Return the exponent with which a term takes part in the largest one."""
+    width = max(x.exponent.width for x in total.terms)
+    return ite(t.present, t.exponent, total.e_max.algebra.signed(-(1 << (width - 1)), width))
 
 
 class EnoughBitsSteps(CloseTermsSteps):
