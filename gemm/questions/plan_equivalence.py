@@ -37,8 +37,6 @@ from mmaproof.smt.semantics import DotProduct, OperandWords, equal_results
 
 MOST_PRODUCTS = 1024
 """Products of plans that are one computation, up to which a theorem decides: a formula takes seconds above."""
-MOST_REGROUPED = 128
-"""The same of integers: where they are added in another order, each exchange is a step."""
 MOST_SUMMED = 6
 """Numbers whose sums are compared in a lemma: more additions are more than solvers decide."""
 
@@ -150,7 +148,7 @@ class PlanEquivalence(Question):
     def decides_by_argument(self) -> bool:
         """Whether both are one computation of not too many products, or make the same calls and differ in few sums."""
         if self.is_same_computation():
-            return self.k <= (MOST_REGROUPED if self.d_format.is_integer else MOST_PRODUCTS)
+            return self.k <= MOST_PRODUCTS
         numbering = Numbering()
         calls, given = list[set[int]](), set[int]()
         for schedule in self.schedules:

@@ -21,7 +21,6 @@ from mmaproof.properties.property import (
 )
 from mmaproof.properties.question import Argument, RunQuestion, SameResults, Scope, of_one_step
 from mmaproof.properties.settings import exact_twin, whole_range
-from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.close_terms_steps import CloseTermsSteps
@@ -32,7 +31,6 @@ from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.semantics import DotProduct, OperandWords, StepSignals, dot_product_accumulate, equal_results
 from mmaproof.smt.solving.verdict import Status
 
-_INTEGERS = IntegerAlgebra()
 _SUM_OF_NUMBERS = (
     *(Guarantee.EXACT_SUM, Guarantee.FINITE_PRODUCTS, Guarantee.CONVERTED_BY_RHO),
     *(Guarantee.SUBNORMAL_OPERANDS, Guarantee.SUBNORMAL_RESULTS),
@@ -46,9 +44,9 @@ class WithinSpread(SameResults):
     None means that those terms are zero. e_max is as the design computes it, exponents are un-normalised, and operands
     are finite.
 
-    The lemmas add up to the claim as follows. No term loses anything in its cut. The sum of the cut terms is within the
-    bound of its register, so it is the exact sum. rho of the sum depends only on its value, so it is the rho of the
-    exact sum that a wider design computes.
+    No term loses anything in its cut then, so the sum is the exact one (``CloseTermsSteps``). Where the exact design
+    has other products, lemmas say so: the sum of the cut terms is within the bound of its register, and rho of it
+    depends only on its value, so it is the rho of the exact sum that a wider design computes.
     """
 
     def __init__(self, design: Design, scope: Scope, products: int | None, c: int | None) -> None:
@@ -87,18 +85,9 @@ class WithinSpread(SameResults):
 
     @property
     def decides_by_argument(self) -> bool:
-        """Whether there are lemmas, no scales, and no zero lies above the smallest products and c.
-
-        What the steps do not say of a design (normalised products) is left to the lemmas. So is where e_max of the two
-        runs may differ by any of many places: each would be a case.
-        """
-        if self.scale_format is not None or not self.lemmas():
-            return False
-        a, b, c = self.formats
-        x, y, z = (_INTEGERS.unsigned(0, f.bits) for f in self.formats)
-        zeros = OperandWords([x] * self.k, [y] * self.k, z)
-        (step,) = dot_product_accumulate(self.asked(self.design), _INTEGERS, zeros).steps
-        return step.e_max.data <= min(a.e_min + b.e_min, c.e_min)
+        """Whether there are lemmas, and the exact design has the same products: neither normalised nor widened."""
+        same = self.design.guarantees(Guarantee.SUMMED_EXPONENTS, Guarantee.UNCHANGED_OPERANDS)
+        return same and bool(self.lemmas())
 
     def argument(self) -> Argument:
         """Return that the step returns what its exact twin does, because no term loses anything."""

@@ -28,13 +28,12 @@ from itertools import accumulate
 
 from pysmt.fnode import FNode
 
-from mmaproof.smt.algebra.protocol import Truth, Word
+from mmaproof.smt.algebra.protocol import Truth, Word, ite
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.converted_alike import Case, Converted, ConvertedAlike, is_moved
 from mmaproof.smt.bundles.leaves import (
     Leaves,
     at_most,
-    prove_bound_of_sum,
     prove_bounds,
     prove_first_bound,
     prove_largest_exponent,
@@ -47,6 +46,7 @@ from mmaproof.smt.proving.laws import LawsInUse
 from mmaproof.smt.proving.walk import Substitution
 from mmaproof.smt.semantics import StepSignals
 from mmaproof.smt.semantics.align import align, largest_exponent, loses_bits
+from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.terms import Term
 
 CONVERTED_SECONDS = 120.0
@@ -55,6 +55,8 @@ CONVERTED_SECONDS = 120.0
 _Word = Word[FNode]
 _Truth = Truth[FNode]
 _Term = Term[FNode, FNode]
+_Sum = FusedSum[FNode, FNode]
+_HIGHEST = "no exponent is above the largest one of the other step"
 
 
 class CloseTermsSteps:
@@ -80,6 +82,8 @@ class CloseTermsSteps:
             raise NotComposedError("terms that pass through several sums")
         (self._sum,), (self._wide,) = signals.sums, wide.sums
         self._more = self._wide.fraction_bits - self._sum.fraction_bits
+        self._most = 0
+        """how far the largest exponent may be above that of the wide step"""
         self._same_terms()
 
     def _same_terms(self) -> None:
@@ -98,12 +102,20 @@ class CloseTermsSteps:
         self._largest_exponents()
         kinds = list(zip(self._least, self._spreads, strict=True))
         low = {e for e in sorted({e for e, spread in kinds if spread}) if self._is_never_below(e)}
-        reach = [0 if e in low else spread or 0 for e, spread in kinds]
+        self._most = max(0 if e in low else spread or 0 for e, spread in kinds)
         absent = self._algebra.all_of([~t.present for t in self._wide.terms])
-        differ = [_is_above(self._sum.e_max, self._wide.e_max, n) for n in range(max(reach) + 1)]
-        cases = [Case(absent, None), *(Case(at, self._more + n) for n, at in enumerate(differ))]
+        e, wide = self._sum.e_max, self._wide.e_max
+        cases = [Case(absent, None), Case(self._is_near(e, wide), self._more, self._apart(e, wide))]
         self._close(cases, low)
         self._converted(cases)
+
+    def _is_near(self, e: _Word, wide: _Word) -> _Truth:
+        """Return whether an exponent is that of the wide step, or not too far above it."""
+        return (wide <= e) & (e <= wide + self._most) if self._most else e == wide
+
+    def _apart(self, e: _Word, wide: _Word) -> _Word | None:
+        """Return how far above that of the wide step an exponent is which is near; None if it is the same."""
+        return (e - wide).extract(self._most.bit_length() - 1, 0) if self._most else None
 
     def _converted(self, cases: Sequence[Case]) -> None:
         """Prove that both sums are converted to the same number, if one of the cases always holds."""
@@ -116,13 +128,16 @@ class CloseTermsSteps:
             Converted(x.total, x.e_max, x.fraction_bits, y.converted, y.overflowed)
             for x, y in ((self._wide, self._wide_signals), (self._sum, self._signals))
         )
+        converted = ConvertedAlike(self._algebra, self._laws, wide, other)
         for case in cases:
-            leaves = Leaves(self._algebra)
-            at = leaves.truth(case.at)
-            leaves.use(self._laws, ~at | at, (), "each case is what it says of exponents")
-        ConvertedAlike(self._algebra, self._laws, wide, other).prove(cases)
+            e, f = wide.e_max, other.e_max
+            self._use(~case.at | converted.exponents(case, e, f), (), [e, f], "each case is what it says of exponents")
+        converted.prove(cases)
         if not self._laws.kernel.same(self._signals.d.data, self._wide_signals.d.data):
             raise NotComposedError("both sums are converted to one number, and the results differ")
+
+    def _use(self, claim: _Truth, known: Sequence[_Truth], parts: Sequence[_Word | _Truth], why: str) -> None:
+        Leaves(self._algebra).parts(*parts).use_of(self._laws, claim, known, why)
 
     # --- terms --------------------------------------------------------------------------------------------------
 
@@ -140,17 +155,37 @@ class CloseTermsSteps:
     # --- exponents ----------------------------------------------------------------------------------------------
 
     def _largest_exponents(self) -> None:
-        """Prove that no exponent is above e_max, and that the one of the wide step is that of a present term."""
-        algebra = self._algebra
+        """Prove that no exponent is above e_max, and that the one of the wide step is not above that of the step."""
+        algebra, e = self._algebra, self._sum.e_max
         for total in (self._sum, self._wide):
             prove_largest_exponent(self._laws, algebra, total)
         leaves = Leaves(algebra)
-        own = [leaves.term(t) for t in self._wide.terms]
-        absent = algebra.all_of([~t.present for t in own])
-        leaves.use(self._laws, algebra.all_of([~absent | ~t.present for t in own]), (), "no term is present")
-        top = largest_exponent(algebra, own, None, self._wide.path.comparator)
-        some = [t.present & (t.exponent == top) for t in own]
-        leaves.use(self._laws, algebra.any_of([absent, *some]), (), "the largest exponent is that of a term")
+        own = [leaves.truth(t.present) for t in self._wide.terms]
+        absent = algebra.all_of([~x for x in own])
+        leaves.use(self._laws, algebra.all_of([~absent | ~x for x in own]), (), "no term is present")
+        for x, y in zip(self._sum.terms, self._wide.terms, strict=True):
+            zero = x.significand.is_value(0)
+            known = [~zero | ~y.present, zero | x.present, zero | (x.exponent == y.exponent)]
+            known.append(~x.present | (x.exponent <= e))
+            claim = self._below(e) | (_counted(self._wide, y) <= e)
+            self._use(claim, known, [zero, y.present, x.present, x.exponent, y.exponent, e], _HIGHEST)
+        self._none_above(self._wide.e_max, e, self._below(e))
+
+    def _below(self, e: _Word) -> _Truth:
+        """Return whether an exponent is below all that terms of the wide step may have."""
+        return e < -(1 << (self._wide.e_max.width - 1))
+
+    def _none_above(self, top: _Word, limit: _Word, unless: _Truth) -> None:
+        """Prove that a tree of maxima is at most a limit, unless something holds. This is known of its words."""
+        pending, nodes, maxima = [top], list[tuple[_Word, list[_Word]]](), self._laws.maxima(top.width)
+        while pending:
+            node = pending.pop()
+            sides = [Word(x, top.width, True, self._algebra) for x in maxima.sides(node.data)]
+            nodes += [(node, sides)] if sides else []
+            pending += sides
+        for node, sides in reversed(nodes):
+            known = [unless | (x <= limit) for x in sides]
+            self._use(unless | (node <= limit), known, [unless, *sides, limit], "a maximum is at most a limit")
 
     def _is_never_below(self, least: int) -> bool:
         """Return whether E is proved to be at most an E' of at least so much: no zero has an exponent above that."""
@@ -168,17 +203,15 @@ class CloseTermsSteps:
                 self._laws.claim(claim.data, (), {}, "an exponent is not below the smallest one")
         for x, y in zip(terms, self._wide.terms, strict=True):
             prove_where_zero(self._laws, algebra, x.significand, x.exponent <= least, "a zero has a small exponent")
-            leaves = Leaves(algebra)
-            zero, present, here = map(leaves.truth, (x.significand.is_value(0), y.present, x.present))
-            at, other, wide = map(leaves.word, (x.exponent, y.exponent, self._wide.e_max))
-            known = [zero | present, zero | (at == other), ~present | (other <= wide), ~zero | (at <= least)]
-            claim = algebra.any_of([wide < least, ~here, at <= wide])
-            leaves.use(self._laws, claim, known, "no exponent is above that of the wide step")
-        leaves = Leaves(algebra)
-        own_terms, wide = [leaves.term(t) for t in terms], leaves.word(self._wide.e_max)
-        top = largest_exponent(algebra, own_terms, self._sum.path.floor, self._sum.path.comparator)
-        known = [algebra.any_of([wide < least, ~t.present, t.exponent <= wide]) for t in own_terms]
-        leaves.use(self._laws, (wide < least) | (top <= wide), known, "the largest exponent is that of the wide step")
+            zero, wide = x.significand.is_value(0), self._wide.e_max
+            known = [zero | y.present, zero | (x.exponent == y.exponent), ~y.present | (y.exponent <= wide)]
+            known.append(~zero | (x.exponent <= least))
+            claim = (wide < least) | (_counted(self._sum, x) <= wide)
+            self._use(claim, known, [zero, y.present, x.present, x.exponent, y.exponent, wide], _HIGHEST)
+        wide, floor = self._wide.e_max, self._sum.path.floor
+        if floor is not None:
+            self._use((wide < least) | (algebra.signed(floor, self._sum.e_max.width) <= wide), (), [wide], _HIGHEST)
+        self._none_above(self._sum.e_max, wide, wide < least)
 
     def _close(self, cases: Sequence[Case], low: Collection[int]) -> None:
         """Prove that one of the cases holds. At or above exponents that are ``low``, E is at most E'."""
@@ -191,17 +224,15 @@ class CloseTermsSteps:
             here, at, other = leaves.truth(x.present), leaves.word(x.exponent), leaves.word(y.exponent)
             zero = m.is_value(0)
             known = [~zero | ~present, zero | here, zero | (at == other), ~here | (at <= e)]
+            known += [~present | (other <= wide), self._below(e) | (wide <= e)]
             known.append(replace(x, exponent=at, significand=m).lies_near(e, spread))
             if least in low:
                 known += [zero | (at >= least), (wide < least) | (e <= wide)]
-            close = algebra.any_of([_is_above(e, wide, n) for n in range(len(cases) - 1)])
-            claim = ~(present & (other == wide)) | close
+            claim = ~present | self._is_near(e, wide)
             leaves.use(self._laws, claim, known, "a term that is present lies close to the largest exponent")
-        leaves = Leaves(algebra)
-        found = [leaves.truth(t.present & (t.exponent == self._wide.e_max)) for t in self._wide.terms]
-        held = [leaves.truth(case.at) for case in cases]
-        known = [algebra.any_of([held[0], *found]), *(~x | algebra.any_of(held[1:]) for x in found)]
-        leaves.use(self._laws, algebra.any_of(held), known, "the largest exponents are close")
+        some, near = [t.present for t in self._wide.terms], cases[1].at
+        known = [~x | near for x in some]
+        self._use(algebra.any_of([x.at for x in cases]), known, [*some, near], "the largest exponents are close")
 
     # --- sums ---------------------------------------------------------------------------------------------------
 
@@ -220,63 +251,82 @@ class CloseTermsSteps:
             known += [~own.present | (own.exponent <= e), ~present | (exponent <= wide)]
             known += [at_most(own.significand, own.largest), own.lies_near(e, spread)]
             if case.places is None:
-                at = leaves.truth(case.at)
-                known = [zero | present, ~at | ~present]
+                within_leaf = case.over(leaves)
+                known = [zero | present, ~within_leaf.at | ~present]
             else:
-                at = _is_above(e, wide, case.places - self._more)
-            claim = case.of_sums(align(algebra, other, wide, finer), align(algebra, own, e, cut))
-            leaves.use(self._laws, ~at | claim, known, why)
+                within_leaf = Case(self._is_near(e, wide), case.places, self._apart(e, wide))
+            claim = within_leaf.of_sums(align(algebra, other, wide, finer), align(algebra, own, e, cut))
+            leaves.use(self._laws, ~within_leaf.at | claim, known, why)
 
     def _added(self, cases: Sequence[Case], bounds: Sequence[Sequence[int]]) -> None:
         """Prove how the sums are related in each case. ``bounds`` are those of each term in both.
 
-        They are not needed where what is moved up is as wide as the wide sum: then both may wrap, but not apart.
+        They are not needed where what is moved up is as wide as the wide sum: then both may wrap, but not apart. Else
+        those of the wide sum suffice if they say, in units of the other one, that this does not wrap either.
         """
         both = (self._sum, self._wide)
         apart = self._wide.total.width - self._sum.total.width
-        bounded = any(case.places not in (None, apart) for case in cases)
-        sums, most = [t.aligned[0].extend(t.total.width) for t in both], bounds[0]
-        self._begun(cases, bounds[0], bounded)
+        whole = [sum(of) for of in zip(*bounds, strict=True)]
+        fits = whole[1] >> self._more < 1 << (self._sum.total.width - 1)
+        may_wrap = any(case.places not in (None, apart) or case.further is not None for case in cases)
+        held = range(int(fits), 2) if may_wrap else ()
+        sums, most = [t.aligned[0].extend(t.total.width) for t in both], list(bounds[0])
+        self._begun(cases)
+        for n in held:
+            prove_first_bound(self._laws, self._algebra, both[n], most[n])
         for i in range(1, len(self._sum.terms)):
             terms = [t.aligned[i] for t in both]
+            limits = [(n, whole[n] - bounds[i][n], bounds[i][n]) for n in held]
+            for n, room, more in limits:
+                self._leaves_room(sums[n], terms[n], most[n], room, more)
+                most[n] += more
             for case in cases:
-                self._with_one_more(case, sums, terms, (*most, *bounds[i]) if bounded else ())
-            for part in zip(sums, terms, most, bounds[i], strict=True) if bounded else ():
-                prove_bound_of_sum(self._laws, self._algebra, *part)
+                self._with_one_more(case, sums, terms, limits)
             sums = [self._algebra.modular_sum(pair, pair[0].width) for pair in zip(sums, terms, strict=True)]
-            most = [x + y for x, y in zip(most, bounds[i], strict=True)]
         for x, t in zip(sums, both, strict=True):
             prove_total(self._laws, self._algebra, x, t)
 
-    def _begun(self, cases: Sequence[Case], bounds: Sequence[int], bounded: bool) -> None:
+    def _begun(self, cases: Sequence[Case]) -> None:
         """Prove of the first terms, each as wide as its sum, what is proved of the sums."""
         why, both = "a sum begins with a term", (self._sum, self._wide)
         for case in cases:
             leaves = Leaves(self._algebra)
             x, y = (leaves.word(t.aligned[0]) for t in both)
-            at = leaves.truth(case.at)
+            own = case.over(leaves)
             p, q = (w.extend(t.total.width) for w, t in zip((x, y), both, strict=True))
-            leaves.use(self._laws, ~at | case.of_sums(q, p), [~at | case.of_sums(y, x)], why)
-        for t, bound in zip(both, bounds, strict=True) if bounded else ():
-            prove_first_bound(self._laws, self._algebra, t, bound)
+            leaves.use(self._laws, ~own.at | own.of_sums(q, p), [~own.at | own.of_sums(y, x)], why)
 
-    def _with_one_more(self, case: Case, sums: Sequence[_Word], terms: Sequence[_Word], bounds: Sequence[int]) -> None:
-        """Prove in a case that sums that are related are so with one more term each: the step's, and the wide one.
+    def _leaves_room(self, register: _Word, term: _Word, most: int, room: int, more: int) -> None:
+        """Prove the bound of a sum with one more term, and that without it the sum leaves room for the term.
 
-        ``bounds`` are those of the sums and of the terms, or none.
+        The room is the same for each term of a kind, so that few lemmas are about related sums.
         """
         leaves = Leaves(self._algebra)
-        (p, q), (x, y) = ([leaves.word(w) for w in words] for words in (sums, terms))
-        at = leaves.truth(case.at)
-        known = [~at | case.of_sums(q, p), ~at | case.of_sums(y, x)]
-        known += [within(w, bound) for w, bound in zip((p, q, x, y), bounds, strict=False)]
+        p, x = leaves.word(register), leaves.word(term)
+        bounded = within(p, room) & within(self._algebra.modular_sum([p, x], p.width), most + more)
+        leaves.use(self._laws, bounded, [within(p, most), within(x, more)], "a sum is bounded, and leaves room")
+
+    def _with_one_more(
+        self, case: Case, sums: Sequence[_Word], terms: Sequence[_Word], limits: Sequence[tuple[int, int, int]]
+    ) -> None:
+        """Prove in a case that sums that are related are so with one more term each: the step's, and the wide one.
+
+        ``limits`` say of one of the two, or of both, how large the sum and the term are at most.
+        """
+        leaves = Leaves(self._algebra)
+        (p, q), (x, y) = registers, added = [[leaves.word(w) for w in words] for words in (sums, terms)]
+        case = case.over(leaves)
+        known = [~case.at | case.of_sums(q, p), ~case.at | case.of_sums(y, x)]
+        for n, *bounds in limits:
+            known += [within(w, bound) for w, bound in zip((registers[n], added[n]), bounds, strict=True)]
         after = [self._algebra.modular_sum(pair, pair[0].width) for pair in ((q, y), (p, x))]
-        leaves.use(self._laws, ~at | case.of_sums(*after), known, "sums of related terms are related")
+        leaves.use(self._laws, ~case.at | case.of_sums(*after), known, "sums of related terms are related")
 
 
-def _is_above(e: _Word, wide: _Word, n: int) -> _Truth:
-    """Return whether an exponent is so much above that of the wide step."""
-    return e == (wide + n if n else wide)
+def _counted(total: _Sum, t: _Term) -> _Word:
+    """Return the exponent with which a term takes part in the largest one."""
+    width = max(x.exponent.width for x in total.terms)
+    return ite(t.present, t.exponent, total.e_max.algebra.signed(-(1 << (width - 1)), width))
 
 
 class EnoughBitsSteps(CloseTermsSteps):
@@ -333,9 +383,6 @@ class EnoughBitsSteps(CloseTermsSteps):
         self._aligned(case)
         self._added([case], bounds)
         self._results()
-
-    def _use(self, claim: _Truth, known: Sequence[_Truth], parts: Sequence[_Word | _Truth], why: str) -> None:
-        Leaves(self._algebra).parts(*parts).use_of(self._laws, claim, known, why)
 
     def _each_is_finite(self) -> None:
         """Prove of each term that its operands are finite if all are."""

@@ -39,21 +39,30 @@ class Converted:
 
 @dataclass(frozen=True)
 class Case:
-    """Where ``at`` holds, the wide sum is the other one moved up by ``places``. Without places, both are zero."""
+    """Where ``at`` holds, the wide sum is the other one moved up by ``places``. Without places, both are zero.
+
+    It is moved up ``further`` by a number of places that depends on operands, where one is given.
+    """
 
     at: Truth[FNode]
     places: int | None
+    further: Word[FNode] | None = None
 
     def of_sums(self, wide: Word[FNode], total: Word[FNode]) -> Truth[FNode]:
         """Return whether two sums are related so."""
         if self.places is None:
             return wide.is_value(0) & total.is_value(0)
-        return is_moved(wide, total, self.places)
+        return is_moved(wide, total, self.places, self.further)
+
+    def over(self, leaves: Leaves) -> Case:
+        """Return the case over symbols of a lemma."""
+        further = None if self.further is None else leaves.word(self.further)
+        return Case(leaves.truth(self.at), self.places, further)
 
 
-def is_moved(wide: Word[FNode], x: Word[FNode], places: int) -> Truth[FNode]:
+def is_moved(wide: Word[FNode], x: Word[FNode], places: int, further: Word[FNode] | None = None) -> Truth[FNode]:
     """Return whether a word is another one moved up by some places, and nothing is cut off."""
-    whole = x << places
+    whole = x << places if further is None else (x << places).shift_left_by(further)
     width = max(wide.width, whole.width)
     return wide.extend(width) == whole.extend(width)
 
@@ -78,7 +87,8 @@ class ConvertedAlike:
         if case.places is None:
             return self._algebra.truth(True)
         higher = case.places - (self._wide.fraction_bits - self._other.fraction_bits)
-        return other == (wide + higher if higher else wide)
+        moved = wide + higher if higher else wide
+        return other == (moved if case.further is None else moved + case.further.as_signed())
 
     def prove(self, cases: Sequence[Case]) -> None:
         """Add the steps."""
@@ -94,12 +104,12 @@ class ConvertedAlike:
 
     def _same_magnitude(self, case: Case) -> None:
         leaves, why = Leaves(self._algebra), "a sum in smaller units has the same sign and magnitude"
-        w, t, at = leaves.word(self._wide.total), leaves.word(self._other.total), leaves.truth(case.at)
-        known = [~at | case.of_sums(w, t)]
+        w, t, own = leaves.word(self._wide.total), leaves.word(self._other.total), case.over(leaves)
+        known = [~own.at | own.of_sums(w, t)]
         for x, y in zip(self._truths(w), self._truths(t), strict=True):
-            leaves.use(self._laws, ~at | alike(x, y), known, why)
-        same = self._truths(t)[1] if case.places is None else is_moved(w.magnitude(), t.magnitude(), case.places)
-        leaves.use(self._laws, ~at | same, known, why)
+            leaves.use(self._laws, ~own.at | alike(x, y), known, why)
+        same = self._truths(t)[1] if case.places is None else own.of_sums(w.magnitude(), t.magnitude())
+        leaves.use(self._laws, ~own.at | same, known, why)
 
     def _same_top_of_case(self, case: Case) -> None:
         if case.places is None:
@@ -107,9 +117,9 @@ class ConvertedAlike:
         wide, other = self._wide, self._other
         leaves = Leaves(self._algebra)
         w, e, m, f = map(leaves.word, (wide.total.magnitude(), wide.e_max, other.total.magnitude(), other.e_max))
-        at, why = leaves.truth(case.at), "a sum in smaller units is normalised to the same number"
-        known = [~at | is_moved(w, m, case.places), ~at | self.exponents(case, e, f)]
-        claim = self._algebra.any_of([~at, m.is_value(0), self._same_top(w, e, m, f)])
+        own, why = case.over(leaves), "a sum in smaller units is normalised to the same number"
+        known = [~own.at | own.of_sums(w, m), ~own.at | self.exponents(own, e, f)]
+        claim = self._algebra.any_of([~own.at, m.is_value(0), self._same_top(w, e, m, f)])
         leaves.use(self._laws, claim, known, why)
 
     def _same_top(self, wide: _Word, e: _Word, magnitude: _Word, f: _Word) -> _Truth:

@@ -9,7 +9,8 @@ equal.
 Sums and maxima in another order, step by step: each step is a law about two or three words.
 
 A fold is an operation on operands from left to right: ((x1 + x2) + x3) + ... Two folds of the same operands are equal
-by exchanging neighbours. No law about n operands is used: every exchange is a step of its own.
+by exchanging neighbours, where these are few exchanges. Else a fold is parted: into that of the words that come first,
+and that of the others. No law about n operands is used: every exchange is a step of its own.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import combinations
 from typing import Any, Protocol
 
 from pysmt import operators as op
@@ -29,6 +31,11 @@ from mmaproof.smt.proving.journal import Bounded, Defined, Entry, Place, Proved,
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
 from mmaproof.smt.proving.walk import bottom_up, rebuilt, substituted, symbols_in
 from mmaproof.smt.solving.query import indices_of, width_of
+
+EXCHANGES = 2
+"""Exchanges for each word of a fold, up to which neighbours are exchanged."""
+_Placed = tuple[int, FNode]
+"""A word, and its place in the order that is wanted."""
 
 
 class Folds(ABC):
@@ -59,16 +66,50 @@ class Folds(ABC):
 
     def prove(self, xs: Sequence[FNode], ys: Sequence[FNode]) -> None:
         """Prove that the folds of the same words in two orders are equal. Raises NotComposedError if they differ."""
-        same = self._kernel.class_of
-        now, wanted = list(xs), list(ys)
-        if len(now) != len(wanted):
-            raise NotComposedError(f"{self.what}: {len(now)} operands, and {len(wanted)} in the staged proof")
-        for place, y in enumerate(wanted):
-            found = next((i for i in range(place, len(now)) if same(now[i]) == same(y)), None)
-            if found is None:
+        if len(xs) != len(ys):
+            raise NotComposedError(f"{self.what}: {len(xs)} operands, and {len(ys)} in the staged proof")
+        places: dict[int, list[int]] = {}
+        for place in range(len(ys) - 1, -1, -1):
+            places.setdefault(self._kernel.class_of(ys[place]), []).append(place)
+        placed: list[_Placed] = []
+        for x in xs:
+            found = places.get(self._kernel.class_of(x))
+            if not found:
                 raise NotComposedError(f"{self.what}: an operand of the staged proof is none of the claim's")
-            for i in range(found, place, -1):
-                self.exchange(now, i - 1)
+            placed.append((found.pop(), x))
+        self._sort(placed)
+
+    def _sort(self, xs: Sequence[_Placed]) -> list[FNode]:
+        """Prove that a fold is that of its words in the order of their places, and return these."""
+        places, words = [place for place, _ in xs], [word for _, word in xs]
+        wanted = sorted(places)
+        exchanges = sum(p > q for p, q in combinations(places, 2))
+        if exchanges > EXCHANGES * len(xs):
+            middle = wanted[len(xs) // 2]
+            self._part(words, [place >= middle for place in places])
+            low, high = ([x for x in xs if (x[0] >= middle) is later] for later in (False, True))
+            return self.regroup(self._sort(low), self._sort(high))
+        for place, least in enumerate(wanted):
+            for i in range(places.index(least), place, -1):
+                self.exchange(words, i - 1)
+                places[i - 1 : i + 1] = places[i], places[i - 1]
+        return words
+
+    def _part(self, words: Sequence[FNode], later: Sequence[bool]) -> None:
+        """Prove that a fold is the operation on that of some of its words and that of the others, the later ones."""
+        x, y, z = self._words
+        parts: tuple[list[FNode], list[FNode]] = [], []
+        for word, is_later in zip(words, later, strict=True):
+            first, second = (self.fold(part) if part else None for part in parts)
+            parts[is_later].append(word)
+            if first is not None and second is not None:
+                left = self.of_two(self.of_two(x, y), z)
+                if is_later:
+                    self.law("any grouping", self.of_two(x, self.of_two(y, z)), left, [first, second, word])
+                else:
+                    self.law("any order", left, self.of_two(self.of_two(x, z), y), [first, second, word])
+            elif second is not None and not is_later:
+                self.law("any order", self.of_two(x, y), self.of_two(y, x), [second, word])
 
     def exchange(self, xs: list[FNode], i: int) -> None:
         """Exchange the neighbours at ``i`` and ``i + 1``."""
@@ -222,17 +263,21 @@ class Maxima(Folds):
             self._fact("no word exceeds it", self.not_less(self.of_two(x, y), y), (), [folds[place - 1], xs[place]])
             self._fact("the order is transitive", self.not_less(x, z), order, [whole, own, xs[place]])
 
+    def sides(self, node: FNode) -> Sequence[FNode]:
+        """Return the two words of which a word is the maximum; none where it is written in another way."""
+        sides = node.args()[:0:-1] if node.is_ite() else ()
+        return sides if sides and node is self.of_two(*sides) else ()
+
     def none_exceeds(self, top: FNode) -> None:
         """Prove that a tree of maxima is not less than any word in it."""
         x, y, z = self._words
         pending = [top]
         while pending:
             node = pending.pop()
-            if not node.is_ite() or node is not self.of_two(node.arg(2), node.arg(1)):
-                continue
-            for word, part in ((x, node.arg(2)), (y, node.arg(1))):
+            sides = self.sides(node)
+            for word, part in zip((x, y), sides, strict=False):
                 whole = self.not_less(self.of_two(x, y), word)
-                self._fact("no word exceeds it", whole, (), [node.arg(2), node.arg(1)])
+                self._fact("no word exceeds it", whole, (), sides)
                 if node is not top:
                     order = (self.not_less(x, y), self.not_less(y, z))
                     self._fact("the order is transitive", self.not_less(x, z), order, [top, node, part])

@@ -6,6 +6,9 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.properties.library.exactness import WithinSpread
 from mmaproof.properties.question import Scope
+from mmaproof.smt.proving.lemma import Lemmas
+from mmaproof.smt.solving.limits import Limits, worked
+from mmaproof.smt.solving.solving import Solving
 from mmaproof.verification.check import check
 
 
@@ -48,6 +51,18 @@ def test_lemmas_are_offered_where_the_sum_is_what_is_returned(change):
     name = "volta/mma.m8n8k4.f32.f16.f16.f32"
     assert WithinSpread(find_design(name), Scope(), 0, 0).lemmas()
     assert not WithinSpread(find_design(f"{name}@{change}"), Scope(), 0, 0).lemmas()
+
+
+@pytest.mark.middle
+@pytest.mark.parametrize(("products", "c", "proved"), [(22, 2, True), (23, 2, False), (22, 3, False)])
+def test_units_with_scales_have_a_theorem_and_none_for_one_place_more(products, c, proved):
+    """Zeros have the exponents of their scales, so e_max may lie any number of places above that of the exact sum."""
+    design = find_design("blackwell/tcgen05.mma.m128n8k32.block32.f32.e2m1.e3m2.ue8m0@L=4")
+    question = WithinSpread(design, Scope(), products, c)
+    assert question.decides_by_argument
+    whole = question.formula
+    asked = Lemmas(Solving().ask, Limits(120, 4 << 30), worked(), whole.environment)
+    assert (asked.joined(whole.violation, question.argument()) is not None) is proved
 
 
 def test_the_exact_design_keeps_every_bit_beside_a_product_that_is_not_normalised():

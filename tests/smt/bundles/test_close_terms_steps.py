@@ -48,6 +48,7 @@ CLOSE = [
     (1, (1, 1), {}),
     (1, (2, None), {"fraction_bits": 4, "zero_product": "natural"}),
     (1, (1, 1), {"floor": 2}),
+    (1, (2, None), {"fraction_bits": 4, "zero_product": "e-zero", "e_zero": 4}),  # zeros up to two places above
     (2, (1, 1), {"rho": "rz-fp16", "comparator": "chain"}),
     (2, (None, 1), {}),
     (2, (1, 1), {"adder": "B"}),

@@ -12,7 +12,7 @@ from mmaproof.smt.proving.kernel import Kernel, NotComposedError
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.refuting import Refuter
 
-WIDTH = 4
+WIDTH, LIMITS = 4, Limits(60, 1 << 30)
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def kernel(environment):
     xs = words(environment, 9)
     root = m.And(*(m.Equals(x, x) for x in xs), m.Not(m.Equals(*xs[:2])))
     with Refuter(1 << 30) as refuter:
-        yield Kernel(environment, root, Refutations(refuter, Limits(60, 1 << 30)).refute)
+        yield Kernel(environment, root, Refutations(refuter, LIMITS).refute)
 
 
 def test_sums_in_any_order(environment, kernel):
@@ -40,6 +40,23 @@ def test_sums_in_any_order(environment, kernel):
     assert not kernel.same(sums.fold(xs), sums.fold(ys))
     sums.prove(xs, ys)
     assert kernel.same(sums.fold(xs), sums.fold(ys))
+
+
+@pytest.mark.parametrize("order", ["reversed", "random", "random, words twice", "one apart"])
+def test_sums_of_many_words_take_few_steps(environment, order):
+    m, xs = environment.formula_manager, words(environment, 40)
+    root = m.Not(m.Equals(*xs[:2]))
+    taken = [*xs[:20], *xs[:20]] if order.endswith("twice") else xs
+    ys = taken[::-1] if order == "reversed" else random.Random(2).sample(taken, len(taken))
+    ys = [taken[1], taken[0], *taken[2:]] if order == "one apart" else ys
+    with Refuter(1 << 30) as refuter:
+        kernel = Kernel(environment, m.And(*(m.Equals(x, x) for x in xs), root), Refutations(refuter, LIMITS).refute)
+        sums, laws = Sums(kernel, WIDTH), []
+        law = sums.law
+        sums.law = lambda *given: (laws.append(given), law(*given))
+        sums.prove(taken, ys)
+    assert kernel.same(sums.fold(taken), sums.fold(ys))
+    assert len(laws) == 1 if order == "one apart" else 40 < len(laws) < 260  # 780 exchanges are those of all pairs
 
 
 def test_compressors(environment, kernel):
