@@ -133,6 +133,59 @@ def powers_of_two(x: Array, block: int, top: float, up_from: float, to: np.dtype
     return narrow.reshape(x.shape).view(np.uint8), scale
 
 
+TOLERANCES_OF_XLA = {
+    ("triton/bf16x3", 32): 1e-5,
+    ("triton/bf16x3", 2048): 1e-4,
+    ("triton/bf16x6", 32): 1e-6,
+    ("triton/bf16x6", 2048): 1e-5,
+}
+"""What XLA's tests of Triton's kernels grant, of which each element has to meet one, absolute or relative, on operands
+uniform in -0.1..0.2 (openxla/xla, xla/backends/gpu/codegen/triton/dot_algorithms_test.cc: Emit3xBF16GemmEndToEnd,
+Triton3xBF16GemmWorksForLongContractingDimension, and the same of 6xBF16)."""
+
+
+@pytest.mark.parametrize(("plan", "k"), TOLERANCES_OF_XLA)
+def test_words_of_bf16_meet_the_tolerances_of_xla(plan, k):
+    """XLA truncated words when it stated them; Triton rounds them. One word of bf16 meets none of the four."""
+    rng = np.random.default_rng(0)
+    a, b = (rng.uniform(-0.1, 0.2, x).astype(np.float32) for x in ((5, k), (k, 33)))
+    exact, tolerance = a.astype(np.float64) @ b.astype(np.float64), TOLERANCES_OF_XLA[plan, k]
+
+    def error(spelled: str) -> float:
+        d = multiply_plan(read_plan(spelled), a.view(np.uint32), b.view(np.uint32)).view(np.float32)
+        absolute = np.abs(d - exact)
+        return float(np.minimum(absolute, absolute / np.abs(exact)).max())
+
+    assert error(plan) < tolerance
+    assert error(f"{plan} | algorithm=plain") > tolerance
+    words = f"{plan.removeprefix('triton/')}@rounding=rz,residual_rounding=rz,schedule=block,outside=joint,interval=32"
+    assert error(f"{plan} | algorithm={words}") < tolerance
+
+
+ULPS_OF_AMD = {"bf16x6": (56.11, 37.68, 5.36, 0.83, 0.02), "bf16x9": (99.11, 0.89, 5.8e-4, 0.0, 0.0)}
+"""Which share of fp32 products is off by 0, 1, 2, 3, 4 units in the last place, in per cent: AIE-ML with float accuracy
+`fast`, which multiplies six pairs of words, and `safe`, nine (AMD UG1603, floating-point accuracy)."""
+
+
+@pytest.mark.parametrize("algorithm", ULPS_OF_AMD)
+def test_products_of_words_on_xdna_are_off_by_as_much_as_amd_states(algorithm):
+    """Within five points of a hundred. Words that are rounded, and sums that are truncated, are further off."""
+    rng = np.random.default_rng(0)
+    a, b = (np.ldexp(rng.uniform(1, 2, 200), rng.integers(-20, 20, 200)).astype(np.float32) for _ in range(2))
+
+    def farthest(unit: str = "", rounding: str = "rz") -> float:
+        words = f"{algorithm}@rounding={rounding},residual_rounding={rounding}"
+        plan = read_plan(f"xdna1/vmac.m4n4k8.f32.bf16.bf16.f32{unit} | algorithm={words} | c=none")
+        d = multiply_plan(plan, a[:, None].view(np.uint32), b[None].view(np.uint32))
+        off = np.abs(d.astype(np.int64) - np.outer(a, b).view(np.uint32))
+        return max(abs(100 * float((off == n).mean()) - x) for n, x in enumerate(ULPS_OF_AMD[algorithm]))
+
+    assert farthest() < 5
+    assert farthest(unit="@rho=rz-fp32") > 20
+    if algorithm == "bf16x6":  # the nine products of rounded words and of truncated ones are both all there is
+        assert farthest(rounding="rne") > 20
+
+
 EFFECTIVE_BITS = (8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 47, 51, 55, 59, 63, 66, 70, 74, 78)
 """Of 2 to 20 moduli on int8 (GEMMul8, README.md, commit 08e83eb)."""
 
