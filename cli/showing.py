@@ -183,18 +183,20 @@ class ShowingOptions:
         made = answer() if callable(answer) and (self.json or self.html is not None) else answer
         if not callable(made):
             self._draw(made, pictures)
-        if self.json:
-            print_json(made)
-        else:
-            text()
-            say_assumed(about, indent="")
-            say_bundle(getattr(made, "bundle", None))
-        if self.output is not None:
-            from mmaproof.generators.vectors import write_vectors
+        found = vectors() if self.output is not None else []
+        try:
+            if self.output is not None and found:
+                from mmaproof.generators.vectors import write_vectors
 
-            found = vectors()
-            if found:
                 write_vectors(self.output, found)
+        finally:  # a reader of the text that goes away (`| head`) does not lose the file, nor a full disk the text
+            if self.json:
+                print_json(made)
+            else:
+                text()
+                say_assumed(about, indent="")
+                say_bundle(getattr(made, "bundle", None))
+        if self.output is not None:
             if left_out:
                 complain(f"note: {left_out[0]} not written to {self.output}: {left_out[1]}")
             elif not found:

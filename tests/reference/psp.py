@@ -91,7 +91,9 @@ def vdot(
         return pattern(nearest(magnitude) if magnitude else magnitude, total < 0)
     if kept == 0:
         return layout.signed(int(total < 0), 0) << layout.ignored_bits
-    return convert(-kept if total < 0 else kept, largest - fraction_bits + dropped_bits, rho, negative_zero="B", **UNBOUNDED)
+    return convert(
+        -kept if total < 0 else kept, largest - fraction_bits + dropped_bits, rho, negative_zero="B", **UNBOUNDED
+    )
 
 
 def vdot_and_vadd(a: Sequence[int], b: Sequence[int], c: int, **to: Any) -> int:
