@@ -158,27 +158,27 @@ class ShowingOptions:
     ) -> None:
         """Give the answer out as the options say: ``text`` prints it for a person, ``pictures`` draws it.
 
-        ``answer`` may be what returns it, where it costs something and text alone is the rule. ``vectors`` are what
-        goes to the vector file. A note says what is ``left_out`` of it, or ``what`` was not found.
-        Below the text stands which designs that it is ``about`` are of assumed rows.
+        ``answer`` may return it, where it costs something and text is the rule. ``vectors`` go to their file: a note
+        says what is ``left_out``, or that ``what``. Below the text stands what of ``about`` is of assumed rows.
         """
         made = answer() if callable(answer) and (self.json or self.html is not None) else answer
         if not callable(made):
             self._draw(made, pictures)
-        if self.json:
-            print_json(made)
-        else:
-            text()
-            say_assumed(about, indent="")
-            say_bundle(getattr(made, "bundle", None))
-        if self.output is not None:
-            found = vectors()
-            if found:
+        found = vectors() if self.output is not None else []
+        try:
+            if self.output is not None and found:
                 lib.vectors.write_vectors(self.output, found)
-            if left_out:
-                complain(f"note: {left_out[0]} not written to {self.output}: {left_out[1]}")
-            elif not found:
-                complain(f"note: {self.output} is not written: {what}")
+        finally:  # a reader of the text that goes away (`| head`) does not lose the file, nor a full disk the text
+            if self.json:
+                print_json(made)
+            else:
+                text()
+                say_assumed(about, indent="")
+                say_bundle(getattr(made, "bundle", None))
+        if self.output is not None and left_out:
+            complain(f"note: {left_out[0]} not written to {self.output}: {left_out[1]}")
+        elif self.output is not None and not found:
+            complain(f"note: {self.output} is not written: {what}")
 
     def _draw(self, answer: lib.answer.Answer, pictures: Pictures) -> None:
         """Write the page and the pictures. Every file is written: where nothing is drawn, it says the answer."""

@@ -7,6 +7,7 @@ import pytest
 from support.documents import ROOT
 
 from mmaproof import cli as commands
+from mmaproof.cli.output import Exit
 from mmaproof.explain.pages.commands import commands as described
 from mmaproof.generators import disputes as disputing
 from mmaproof.verification import compare as comparing
@@ -32,6 +33,18 @@ def test_without_a_vector_nothing_is_written(run, tmp_path, arguments, expected)
     status, _, err = run(*arguments, "-o", path)
     assert (status, err) == (expected, f"note: {path} is not written: no vector was found\n")
     assert not path.exists()
+
+
+def test_the_file_is_written_though_nobody_reads_the_text(run, monkeypatch, tmp_path):
+    """`mmaproof compare A B -o FILE | head` ends with the pipe, before all of the text is written."""
+
+    def closed(*_, **__):
+        raise BrokenPipeError
+
+    monkeypatch.setattr("mmaproof.cli.compare.print_comparison", closed)
+    status, _, _ = run("compare", VOLTA, TURING, "-o", tmp_path / "v.jsonl", "--no-store")
+    assert status == Exit.BROKEN_PIPE
+    assert "volta/" in (tmp_path / "v.jsonl").read_text()
 
 
 def test_no_open_point_is_said(run):

@@ -419,8 +419,17 @@ def _hmx(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code:
 
 
 def _vfpu(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
-    """Only the rounding is asked of the design."""
-    return psp.vdot_and_vadd(a, b, operands.c, nan_code=nan_code, **_some(_readings(design), "d_format", "rho"))
+    p = _settings(design)
+    return psp.vdot_and_vadd(
+        a,
+        b,
+        operands.c,
+        product_bits=p.product_bits,
+        fraction_bits=p.fraction_bits,
+        dropped_bits=p.dropped_bits,
+        nan_code=nan_code,
+        **_some(_readings(design), "d_format", "rho"),
+    )
 
 
 def _aie_blocks(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:

@@ -2,7 +2,7 @@
 
 It shares no code with the package. Products of single precision keep 2 bits more than the format has, rounded to odd,
 and are truncated where they are aligned. The sum is exact. It loses the 2 bits, and is rounded to nearest, or by the
-conversion that is named.
+conversion that is named. How many bits are kept, and lost, may be others.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from reference.exact import read
 from reference.families import ieee_add
 from reference.formats import FORMATS, Number, convert, decode
 
-EXTRA = 2
 NAN, INFINITY = 0x7FC00000, 0x7F800000
 UNBOUNDED: dict[str, Any] = {"flush": True, "tininess": "unbounded"}
 """A result counts as subnormal when it was rounded, whatever its exponent."""
@@ -49,9 +48,17 @@ def pattern(x: Fraction, negative: bool) -> int:
 
 
 def vdot(
-    a: Sequence[int], b: Sequence[int], *, d_format: str = "fp32", rho: str = "rne-fp32", nan_code: int = NAN
+    a: Sequence[int],
+    b: Sequence[int],
+    *,
+    product_bits: int | None = 25,
+    fraction_bits: int = 25,
+    dropped_bits: int = 2,
+    d_format: str = "fp32",
+    rho: str = "rne-fp32",
+    nan_code: int = NAN,
 ) -> int:
-    """The dot product of four elements."""
+    """The dot product of four elements. No ``product_bits`` is all of them."""
     layout = FORMATS[d_format]
     pairs = [tuple(read(x, "fp32", True, "kept") for x in pair) for pair in zip(a, b, strict=True)]
     infinite = set()
@@ -69,20 +76,24 @@ def vdot(
     for x, y in pairs:
         if "zero" not in (x.kind, y.kind):
             exponent = x.exponent + y.exponent
-            kept = to_odd(x.magnitude * y.magnitude, Fraction(2) ** (exponent - 23 - EXTRA))
-            terms.append((x.sign ^ y.sign, exponent, kept))
+            product = x.magnitude * y.magnitude
+            if product_bits is not None:
+                product = to_odd(product, Fraction(2) ** (exponent - product_bits))
+            terms.append((x.sign ^ y.sign, exponent, product))
     if not terms:
         return 0
     largest = max(e for _, e, _ in terms)
-    unit = Fraction(2) ** (largest - 23 - EXTRA)
+    unit = Fraction(2) ** (largest - fraction_bits)
     total = sum((-1) ** sign * math.floor(x / unit) for sign, _, x in terms)
-    kept = abs(total) >> EXTRA
+    kept = abs(total) >> dropped_bits
     if rho == "rne-fp32":
-        magnitude = kept * (unit * 2**EXTRA)
+        magnitude = kept * (unit * 2**dropped_bits)
         return pattern(nearest(magnitude) if magnitude else magnitude, total < 0)
     if kept == 0:
         return layout.signed(int(total < 0), 0) << layout.ignored_bits
-    return convert(-kept if total < 0 else kept, largest - 23, rho, negative_zero="B", **UNBOUNDED)
+    return convert(
+        -kept if total < 0 else kept, largest - fraction_bits + dropped_bits, rho, negative_zero="B", **UNBOUNDED
+    )
 
 
 def vdot_and_vadd(a: Sequence[int], b: Sequence[int], c: int, **to: Any) -> int:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from reference.psp import vdot
+from support.variations import disagreements
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
@@ -62,6 +63,22 @@ def test_rows_are_those_of_the_reference(name, backend):
     c = np.full_like(batch.c, MINUS_ZERO)
     d = evaluate_batch(VDOT, OperandBatch(batch.a, batch.b, c), backend=backend)
     assert d.tolist() == [vdot(a, b) for a, b in zip(batch.a.tolist(), batch.b.tolist(), strict=True)]
+
+
+@pytest.mark.parametrize(
+    "bits",
+    [
+        "product_bits=all,fraction_bits=48,dropped_bits=0",
+        "product_bits=23,fraction_bits=30,dropped_bits=7",
+        "product_bits=40,fraction_bits=24",
+        "product_bits=10,fraction_bits=20,dropped_bits=0,rho=rtp-fp32",
+        "fraction_bits=25,dropped_bits=24,rho=rz-fp32",
+    ],
+)
+def test_numbers_of_bits_are_those_of_the_reference(bits):
+    design, rng = find_design(f"psp/vdot@{bits}"), np.random.default_rng(1)
+    for name in DISTRIBUTIONS:
+        assert disagreements(design, draw(name, design, 40, 4, rng)) == [], name
 
 
 @pytest.mark.parametrize(

@@ -116,6 +116,8 @@ class FunctionUnit:
         pytest.param("sparse/ampere.mma.sp.m16n8k16.f32.f16.f16.f32", {"L": 8}, marks=pytest.mark.middle),
         pytest.param("sparse/cdna3.v_smfmac_f32_16x16x32_f16", {"join": "round-down"}, marks=pytest.mark.middle),
         pytest.param("xdna2/vmac", {"group_size": 8, "join": "exact", "rho": "rne-fp32"}, marks=pytest.mark.slow),
+        pytest.param("xdna1/f32.bf16.bf16", {"join": "fused", "subnormals": "flushed", "L": 8}, marks=pytest.mark.slow),
+        pytest.param("ane/tile", {"fraction_bits": 11, "L": 1}, marks=pytest.mark.slow),
         pytest.param("ascend/tmatmul_acc.m16n16k16.f32.bf16.bf16.f32", {"L": 1}, marks=pytest.mark.slow),
         pytest.param("wormhole/phase1.m8n16k16.f32.e8m7.e8m7.f32", {"fidelity_phase": 1}, marks=pytest.mark.slow),
         pytest.param("turing/mma.m8n8k128.s32.b1.b1.s32.xor.popc", {"element_product": "xor"}, marks=pytest.mark.slow),
