@@ -82,7 +82,7 @@ class EqualSums:
         """whether a word has more than half of its values never"""
 
     def keep_to_time(self) -> None:
-        """Raise NotRefutedError if the time is over, which one call in so many looks at."""
+        """Raise NotRefutedError if the time is over. One call in several looks at the clock."""
         self._calls += 1
         if self._ends is not None and self._calls % CALLS_OF_CLOCK == 0 and worked() > self._ends:
             raise NotRefutedError("the time is over")
