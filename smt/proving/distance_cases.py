@@ -130,26 +130,25 @@ class DistanceCases:
         m, (c, fmt), term = self._m, self._c, self._product
         if term is None or not c.is_symbol():
             return None
-        operands, signs = self._operands(), [x[1].sign_position for x in (self._a, self._b, self._c)]
+        operands, places = self._operands(), [x[1].sign_position for x in (self._a, self._b, self._c)]
         rows = {
             d: [x for x in some if operands[2].significand(x[c.symbol_name()])]
             for d, some in rows_of_all_distances(*operands, ROWS_OF_SUM).items()
         }
         normal, opposite = m.Not(self._subnormal()[2]), self._opposite()
-        equal = m.Not(opposite)
+        equal, sign = m.Not(opposite), m.Equals(m.BVExtract(c, places[2], places[2]), m.BV(1, 1))
         conditions = [normal, opposite, equal, m.And(normal, opposite), m.And(normal, equal)]
 
         def are_opposite(row: Mapping[str, int]) -> bool:
-            return bool(sum(row[x.name] >> sign for x, sign in zip(operands, signs, strict=True)) % 2)
+            return bool(sum(row[x.name] >> sign for x, sign in zip(operands, places, strict=True)) % 2)
 
         def of_case(case: FNode, distances: tuple[int, int], signs: bool | None) -> FreeSums:
             low, high = distances
             some = {d: rows[d] for d in range(low, high + 1) if d in rows}
             if signs is not None:
                 some = {d: [x for x in found if are_opposite(x) == signs] for d, found in some.items()}
-            return FreeSums(
-                self._kernel, claim, self._facts, (term, c, distance), fmt.precision, conditions, some, case
-            )
+            terms, of_signs = (term, c, distance), [sign, m.Iff(sign, equal)]
+            return FreeSums(self._kernel, claim, self._facts, terms, fmt.precision, conditions, of_signs, some, case)
 
         return of_case
 

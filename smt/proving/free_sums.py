@@ -13,7 +13,9 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import product
+from operator import or_
 from typing import Any
 
 from pysmt.fnode import FNode
@@ -62,8 +64,9 @@ class Cut:
 class FreeSums:
     """Refutes ranges of distances of a claim that is known to hold, as ``facts`` are. ``rows`` are by the distance.
 
-    ``product`` is a variable; ``conditions`` are of operands, under which a sum may be larger. All ranges, and all
-    rows, are in one case ``within``: branches of the claim that are not taken in it are not looked at.
+    ``product`` is a variable; ``conditions`` are of operands, under which a sum may be larger; ``signs`` are what its
+    sign may be. All ranges, and all rows, are in one case ``within``: branches of the claim that are not taken in it
+    are not looked at.
     """
 
     def __init__(
@@ -74,10 +77,11 @@ class FreeSums:
         terms: tuple[FNode, FNode, FNode],
         precision: int,
         conditions: Sequence[FNode],
+        signs: Sequence[FNode],
         rows: Mapping[int, Sequence[Mapping[str, int]]],
         within: FNode | None = None,
     ) -> None:
-        self.kernel, self.facts, self.conditions = kernel, facts, conditions
+        self.kernel, self.facts, self.conditions, self.signs = kernel, facts, conditions, signs
         self._product, addend, self.distance = terms
         self._least = precision + MORE_BITS
         self.m: Any = kernel.environment.formula_manager
@@ -275,10 +279,9 @@ class _Case:
         left = substituted(of.kernel.environment, of.claim, self._places)
         self._places |= {x: self._as_symbol(x, lost) for x in self._flags(left)}
         facts = list(self._facts(lost))
-        if facts and not self._proves(m.And([x for x, _ in facts])):
-            for fact, weaker in facts:
-                if not self._proves(fact):
-                    self._proves(weaker)
+        if facts and not self._proves(m.And([x for x, *_ in facts])):
+            for ways in facts:
+                any(map(self._proves, ways))
         assumed = [of.left(self._places), *self._equations, *of.of_exponents]
         of.kernel.use(self._not_here, assumed, f"{self._why} of any value", self._given, seconds=ROUNDING_SECONDS)
 
@@ -355,12 +358,12 @@ class _Case:
         holds = m.Equals(symbol, m.BV(1, 1)) if width_of(flag) else symbol
         if len(set(values)) == 1 and self._proves(holds if values[0] else m.Not(holds)):
             return symbol
-        if not self._cut.kind.jams:
-            are_lost = self._values_lost()
-            for negated in (False, True):
-                same = all(bool(v) == (x != negated) for v, x in zip(values, are_lost, strict=True))
-                if same and self._proves(m.Iff(holds, m.Not(lost) if negated else lost)):
-                    return symbol
+        known = [] if self._cut.kind.jams else [(lost, self._values_lost())]
+        known += [(x, of.column(x, self._distances)) for x in of.signs]
+        for (word, column), negated in product(known, (False, True)):
+            same = all(bool(v) == (bool(x) != negated) for v, x in zip(values, column, strict=True))
+            if same and self._proves(m.Iff(holds, m.Not(word) if negated else word)):
+                return symbol
         if not of.of_product[flag]:
             del self._given[symbol]
             return flag
@@ -397,10 +400,10 @@ class _Case:
 
     # --- how large a sum is -------------------------------------------------------------------------------------
 
-    def _facts(self, lost: FNode) -> Iterator[tuple[FNode, FNode]]:
+    def _facts(self, lost: FNode) -> Iterator[tuple[FNode, ...]]:
         """Yield how large and how small the sums seem to be, also under conditions and where bits are lost.
 
-        With each comes what to say if that is too much, because no sample is the smallest sum, or the largest. Where
+        After each comes what to say if that is too much, because no sample is the smallest sum, or the largest. Where
         the places change with the distance one of the sums begins where it always does, else both are one.
         """
         of, kind = self._of, self._cut.kind
@@ -416,20 +419,22 @@ class _Case:
 
     def _bounds(
         self, word: FNode, values: Sequence[int], conditions: Sequence[tuple[FNode, Sequence[bool]]]
-    ) -> Iterator[tuple[FNode, FNode]]:
+    ) -> Iterator[tuple[FNode, ...]]:
         m, width = self._m, word.bv_width()
-        most = width
+        most, used = width, reduce(or_, values, 0)
+        if used and (zeros := (used & -used).bit_length() - 1):
+            yield (m.Equals(m.BVExtract(word, 0, zeros - 1), m.BV(0, zeros)),)
         for condition, holds in conditions:
             some = [x for x, y in zip(values, holds, strict=True) if y]
             no = m.Not(condition)
             if not some:
-                yield no, no
+                yield (no,)
                 continue
             if (high := max(some).bit_length()) < most:
                 most = high if condition.is_true() else most
                 yield tuple(m.Or(no, m.BVULT(word, m.BV(1 << min(x, width - 1), width))) for x in (high, high + 1))
             if (low := min(some).bit_length() - 1) >= 0:
-                yield tuple(m.Or(no, m.BVULE(m.BV(1 << x, width), word)) for x in (low, max(low - 1, 0)))
+                yield tuple(m.Or(no, m.BVULE(m.BV(1 << x, width), word)) for x in sorted({low, max(low - 1, 0), 0})[::-1])
 
 
 def _slope(points: Sequence[tuple[int, int]]) -> int | None:
