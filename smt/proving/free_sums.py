@@ -30,6 +30,8 @@ RELATION_SECONDS, FACT_SECONDS, ROUNDING_SECONDS = 8.0, 2.0, 12.0
 """Seconds for what relates the sums, for a fact about one or a flag, and for the case of a free sum."""
 MOST_MOVED = 13
 """Distances with which the places change that are asked about together at first, at most."""
+UPPER_BITS = 3
+"""The highest bits of the largest sum that is seen, which bound the others."""
 MORE_BITS, MOST_FLAGS = 2, 64
 """How many bits a sum has at least beyond the significand of the result, and how many flags at most."""
 
@@ -279,7 +281,7 @@ class _Case:
         left = substituted(of.kernel.environment, of.claim, self._places)
         self._places |= {x: self._as_symbol(x, lost) for x in self._flags(left)}
         facts = list(self._facts(lost))
-        if facts and not self._proves(m.And([x for x, *_ in facts])):
+        if facts and not self._proves(m.And([x[0] for x in facts if x])):
             for ways in facts:
                 any(map(self._proves, ways))
         assumed = [of.left(self._places), *self._equations, *of.of_exponents]
@@ -424,6 +426,11 @@ class _Case:
         most, used = width, reduce(or_, values, 0)
         if used and (zeros := (used & -used).bit_length() - 1):
             yield (m.Equals(m.BVExtract(word, 0, zeros - 1), m.BV(0, zeros)),)
+        # two words of one size, one of them moved by some places, are less than twice the larger one
+        top = max(values).bit_length() - UPPER_BITS
+        if top > 0:
+            some = [x + (max(values) >> top) << top for x in (1, 2)]
+            yield tuple(m.BVULT(word, m.BV(x, width)) for x in some if x < 1 << width)
         for condition, holds in conditions:
             some = [x for x, y in zip(values, holds, strict=True) if y]
             no = m.Not(condition)
