@@ -107,7 +107,8 @@ class DistanceCases:
             cases.assume([claim, *self._facts])
             free = self._sums(claim, distance)
             if free is not None:
-                ranges = cases.free_sums(free, (self._zero(*self._c), self._opposite()), lowest, highest)
+                flags = self._zero(*self._c), self._opposite()
+                ranges = cases.free_sums(free, flags, lowest, highest, by_signs=not has_product)
         cases.below(lowest)
         cases.above(highest)
         never = [x.is_false() for x in self._subnormal()]
@@ -148,7 +149,8 @@ class DistanceCases:
             if signs is not None:
                 some = {d: [x for x in found if are_opposite(x) == signs] for d, found in some.items()}
             terms, of_signs = (term, c, distance), [sign, m.Iff(sign, equal)]
-            return FreeSums(self._kernel, claim, self._facts, terms, fmt.precision, conditions, of_signs, some, case)
+            within = None if self._factors else case  # the branches of a fused multiply-add are few
+            return FreeSums(self._kernel, claim, self._facts, terms, fmt.precision, conditions, of_signs, some, within)
 
         return of_case
 
@@ -540,11 +542,13 @@ class Cases:
         flags: tuple[FNode, FNode],
         low: int,
         high: int,
+        *,
+        by_signs: bool,
     ) -> list[tuple[int, int]]:
         """Refute distances with sums that are any words, and a c that is zero. Return the ranges that are left.
 
-        ``flags`` say whether c is zero, and whether signs are opposite: a range in which no sums are related is
-        divided by that, then halved.
+        ``flags`` say whether c is zero, and whether signs are opposite: ``by_signs``, a range in which no sums are
+        related is divided by that, then halved.
         """
         zero, opposite = map(self._symbol, flags)
         try:
@@ -583,15 +587,20 @@ class Cases:
                     self._refuted.append(case)
                     continue
             except NotComposedError:
-                if begin < end:
+                if begin < end and not (by_signs and NEAR[0] <= begin <= NEAR[1]):
                     middle = (begin + end) // 2
                     ranges += [(begin, middle, signs, found, cut), (middle + 1, end, signs, found, cut)]
                     continue
-            if signs is None:
+            if not by_signs:
+                lost += cut is not None
+                left.append((begin, end))
+            elif signs is None:
                 ranges += [(begin, end, x, None, None) for x in (False, True)]
             elif begin < end:
                 middle = (begin + end) // 2
                 ranges += [(begin, middle, signs, None, None), (middle + 1, end, signs, None, None)]
+            elif found.refuted_at_once(own, why):
+                self._refuted.append(case)
             else:
                 lost += 1
                 left.append((begin, end))

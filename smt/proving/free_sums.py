@@ -176,6 +176,14 @@ class FreeSums:
         """Refute a case of these distances. Raises NotComposedError."""
         _Case(self, case, cut, distances, why).refute()
 
+    def refuted_at_once(self, case: FNode, why: str) -> bool:
+        """Refute a case with all words as they are, and return whether that took not too long."""
+        try:
+            self.kernel.use(self.m.Not(case), [self.left({}), *self.facts], why, seconds=ROUNDING_SECONDS)
+        except NotComposedError:
+            return False
+        return True
+
     def column(self, term: FNode, distances: tuple[int, int]) -> list[int]:
         """Return the values of a term on the rows of a range of distances."""
         if term not in self._known:
@@ -360,7 +368,7 @@ class _Case:
         holds = m.Equals(symbol, m.BV(1, 1)) if width_of(flag) else symbol
         if len(set(values)) == 1 and self._proves(holds if values[0] else m.Not(holds)):
             return symbol
-        known = [] if self._cut.kind.jams else [(lost, self._values_lost())]
+        known: list[tuple[FNode, Sequence[int]]] = [] if self._cut.kind.jams else [(lost, self._values_lost())]
         known += [(x, of.column(x, self._distances)) for x in of.signs]
         for (word, column), negated in product(known, (False, True)):
             same = all(bool(v) == (bool(x) != negated) for v, x in zip(values, column, strict=True))
