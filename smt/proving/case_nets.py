@@ -377,6 +377,13 @@ class Operand:
         """Return the exponent field of a pattern."""
         return pattern >> (self.fmt.ignored_bits + self.fmt.fraction_bits) & ((1 << self.fmt.exponent_bits) - 1)
 
+    @property
+    def fields(self) -> tuple[int, int]:
+        """The least and the largest exponent field of a finite number, 1 for a subnormal one."""
+        if self.constant is not None:
+            return (max(1, self.field(self.constant)),) * 2
+        return 1, max(1, (1 << self.fmt.exponent_bits) - 2)
+
     def significand(self, pattern: int) -> int:
         """Return the significand of a pattern of a finite number, with the integer bit."""
         fraction = pattern >> self.fmt.ignored_bits & ((1 << self.fmt.fraction_bits) - 1)
@@ -584,16 +591,17 @@ def rows_of_all_distances(
 ) -> dict[int, list[Mapping[str, int]]]:
     """Return some finite operands of each distance that there is, whose product is not zero."""
     rng = random.Random(0)
-    tops = [max(1, (1 << x.fmt.exponent_bits) - 2) for x in (a, b, c)]
+    ends = [x.fields for x in (a, b, c)]
     offset = a.fmt.e_min + b.fmt.e_min - c.fmt.e_min - 1
+    first, last = (ends[0][i] + ends[1][i] for i in (0, 1))
     found: dict[int, list[Mapping[str, int]]] = {}
-    for d in range(2 - tops[2], tops[0] + tops[1]):  # two fields minus that of c, each from 1 on
+    for d in range(first - ends[2][1], last - ends[2][0] + 1):
         rows = found.setdefault(d + offset, [])
-        least, most = max(2, d + 1), min(tops[0] + tops[1], d + tops[2])
-        for i in range(TRIES_OF_DISTANCE * count if least <= most else 0):
+        least, most = max(first, d + ends[2][0]), min(last, d + ends[2][1])
+        for i in range(TRIES_OF_DISTANCE * count):
             total = (least, most)[i // 2 % 2] if i % 2 == 0 else rng.randint(least, most)
-            ends = max(1, total - tops[1]), min(tops[0], total - 1)
-            x = rng.choice((*ends, rng.randint(*ends)))
+            of_a = max(ends[0][0], total - ends[1][1]), min(ends[0][1], total - ends[1][0])
+            x = rng.choice((*of_a, rng.randint(*of_a)))
             fields = x, total - x, total - d
             row = {z.name: _of_field(rng, z, field) for z, field in zip((a, b), fields, strict=False)}
             significand = a.significand(row[a.name]) * b.significand(row[b.name])

@@ -24,7 +24,7 @@ from pysmt.fnode import FNode
 from mmaproof.designs.formats import Format, Specials
 from mmaproof.smt.proving.case_nets import CaseNets, ExponentWords, Operand, rows_of_all_distances, samples
 from mmaproof.smt.proving.columns import Columns
-from mmaproof.smt.proving.free_sums import FreeSums
+from mmaproof.smt.proving.free_sums import Cut, FreeSums
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError, conjuncts
 from mmaproof.smt.proving.walk import bottom_up, substituted, symbols_in
 from mmaproof.smt.solving.limits import worked
@@ -89,7 +89,8 @@ class DistanceCases:
         beyond = fmt.precision + 3
         lowest, highest = -beyond, self._a[1].precision + self._b[1].precision + beyond
         distance, has_product = self._distance(), self._product is not None
-        if has_product:
+        of_sum = has_product or self._adds()
+        if of_sum:
             distance = self._defined("distance", distance)
         cases = Cases(self._kernel, self._special(), self._subnormal(), distance, [claim, *self._facts])
         of_product = _fraction(m, *self._a) if self._product is None else self._product
@@ -101,10 +102,13 @@ class DistanceCases:
             cases.divide(word)
         cases.special()
         ranges = [(lowest, highest)]
-        if has_product:
-            claim = self._exponents(self._usual(claim), distance)
+        if of_sum:
+            claim = self._with_fraction(self._exponents(self._usual(claim), distance))
             cases.assume([claim, *self._facts])
-            ranges = cases.free_sums(lambda: self._sums(claim, distance), self._zero(*self._c), lowest, highest)
+            free = self._sums(claim, distance)
+            if free is not None:
+                flags = self._zero(*self._c), self._opposite()
+                ranges = cases.free_sums(free, flags, lowest, highest, by_signs=not has_product)
         cases.below(lowest)
         cases.above(highest)
         never = [x.is_false() for x in self._subnormal()]
@@ -118,19 +122,37 @@ class DistanceCases:
             cases.between(low, high, subnormal)
         cases.conclude()
 
-    def _sums(self, claim: FNode, distance: FNode) -> FreeSums | None:
-        """Return the claim with sums that are cut out, None of a multiplication."""
-        m, (c, fmt), product = self._m, self._c, self._product
-        if product is None or not c.is_symbol():
+    def _adds(self) -> bool:
+        """Return whether one factor is a constant, and c is none."""
+        return [x.is_symbol() for x, _ in (self._a, self._b)].count(True) == 1 and self._c[0].is_symbol()
+
+    def _sums(self, claim: FNode, distance: FNode) -> Callable[[FNode, tuple[int, int], bool | None], FreeSums] | None:
+        """Return what cuts sums out of the claim in a case, in which signs are perhaps opposite; None without a sum."""
+        m, (c, fmt), term = self._m, self._c, self._product
+        if term is None or not c.is_symbol():
             return None
-        operands = self._operands()
+        operands, places = self._operands(), [x[1].sign_position for x in (self._a, self._b, self._c)]
         rows = {
             d: [x for x in some if operands[2].significand(x[c.symbol_name()])]
             for d, some in rows_of_all_distances(*operands, ROWS_OF_SUM).items()
         }
         normal, opposite = m.Not(self._subnormal()[2]), self._opposite()
-        conditions = [normal, opposite, m.And(normal, opposite), m.And(normal, m.Not(opposite))]
-        return FreeSums(self._kernel, claim, self._facts, (product, c, distance), fmt.precision, conditions, rows)
+        equal, sign = m.Not(opposite), m.Equals(m.BVExtract(c, places[2], places[2]), m.BV(1, 1))
+        conditions = [normal, opposite, equal, m.And(normal, opposite), m.And(normal, equal)]
+
+        def are_opposite(row: Mapping[str, int]) -> bool:
+            return bool(sum(row[x.name] >> sign for x, sign in zip(operands, places, strict=True)) % 2)
+
+        def of_case(case: FNode, distances: tuple[int, int], signs: bool | None) -> FreeSums:
+            low, high = distances
+            some = {d: rows[d] for d in range(low, high + 1) if d in rows}
+            if signs is not None:
+                some = {d: [x for x in found if are_opposite(x) == signs] for d, found in some.items()}
+            terms, of_signs = (term, c, distance), [sign, m.Iff(sign, equal)]
+            within = None if self._factors else case  # the branches of a fused multiply-add are few
+            return FreeSums(self._kernel, claim, self._facts, terms, fmt.precision, conditions, of_signs, some, within)
+
+        return of_case
 
     # --- the product ------------------------------------------------------------------------------------------
 
@@ -279,7 +301,7 @@ class DistanceCases:
         addend = _exponent(m, *self._c, term.bv_width())
         rows = [x for some in rows_of_all_distances(*self._operands()).values() for x in some]
         words = ExponentWords(kernel, distance, addend, [usual], rows)
-        places = words.places(claim, frozenset(self._symbols[:2]))
+        places = words.places(claim, frozenset(x for x, _ in (self._a, self._b) if x.is_symbol()))
         known = [usual, *self._facts]
         for fact, why in self._ranges(term, addend):
             try:
@@ -295,22 +317,60 @@ class DistanceCases:
     def _ranges(self, distance: FNode, addend: FNode) -> Iterator[tuple[FNode, str]]:
         """Yield how small and how large the distance is, and the exponent of the product."""
         m, bits = self._m, distance.bv_width()
-        tops = [_ones(x[1].exponent_bits) - (x[1].specials is Specials.IEEE) for x in (self._a, self._b, self._c)]
-        low = 2 + self._a[1].e_min + self._b[1].e_min - self._c[1].e_min - 1
-        high = low - 2 + tops[0] + tops[1]
+        least, most = zip(*(self._fields(*x) for x in (self._a, self._b, self._c)), strict=True)
+        offset = self._a[1].e_min + self._b[1].e_min - self._c[1].e_min - 1
+        low, high = (offset + x[0] + x[1] for x in (least, most))
 
         def number(value: int) -> FNode:
             found: FNode = m.BV(value % (1 << bits), bits)
             return found
 
         of_product = m.BVAdd(distance, addend)
-        for word, least, most in ((distance, low - tops[2], high - 1), (of_product, low, high)):
-            yield m.And(m.BVSLE(number(least), word), m.BVSLE(word, number(most))), "the range of exponents"
+        for word, begin, end in ((distance, low - most[2], high - least[2]), (of_product, low, high)):
+            yield m.And(m.BVSLE(number(begin), word), m.BVSLE(word, number(end))), "the range of exponents"
         # a product that is smaller than a normal factor is one of subnormal factors
         p, normal = self._product, min(x[1].precision for x in (self._a, self._b)) - 1
         if p is not None:
             small = m.BVULT(p, m.BV(1 << normal, p.bv_width()))
             yield m.Implies(small, m.Equals(of_product, number(low))), "how large a product of subnormal factors is"
+
+    def _with_fraction(self, claim: FNode) -> FNode:
+        """Return a claim about a sum of two operands with the fraction of the first one a variable."""
+        if self._product is not None:
+            return claim
+        m, (pattern, fmt) = self._m, next(x for x in (self._a, self._b) if x[0].is_symbol())
+        self._product = p = self._defined("fraction", _fraction(m, pattern, fmt))
+        first, last = fmt.ignored_bits, fmt.ignored_bits + p.bv_width() - 1
+
+        def bits(low: int, high: int, fraction: FNode) -> FNode:
+            found = []
+            if low < first:
+                found.append(m.BVExtract(pattern, low, min(high, first - 1)))
+            if low <= last and first <= high:
+                found.append(m.BVExtract(fraction, max(low, first) - first, min(high, last) - first))
+            if last < high:
+                found.append(m.BVExtract(pattern, max(low, last + 1), high))
+            whole = found.pop()
+            while found:
+                whole = m.BVConcat(whole, found.pop())
+            return whole
+
+        places = {}
+        for x in _nodes(claim):
+            if x is pattern or (x.is_bv_extract() and x.arg(0) is pattern):
+                low, high = (0, fmt.bits - 1) if x is pattern else (x.bv_extract_start(), x.bv_extract_end())
+                own, places[x] = (bits(low, high, fraction) for fraction in (self._kernel.definitions[p], p))
+                self._kernel.use(m.Equals(x, own), [], "bits of an operand")
+        return substituted(self._kernel.environment, claim, places)
+
+    @staticmethod
+    def _fields(pattern: FNode, fmt: Format) -> tuple[int, int]:
+        """Return the least and the largest exponent field of a finite operand, 1 where it is subnormal."""
+        top = _ones(fmt.exponent_bits)
+        if pattern.is_constant():
+            field = max(1, int(pattern.constant_value()) >> fmt.ignored_bits + fmt.fraction_bits & top)
+            return field, field
+        return 1, top - (fmt.specials is Specials.IEEE)
 
     # --- the cases --------------------------------------------------------------------------------------------
 
@@ -476,37 +536,74 @@ class Cases:
                     self._box(_Box(distance, flags, everywhere), subnormal, nets)
                 begin = distance[1] + 1
 
-    def free_sums(self, sums: Callable[[], FreeSums | None], zero: FNode, low: int, high: int) -> list[tuple[int, int]]:
-        """Refute distances with sums that are any words, and a c that is zero. Return the ranges that are left."""
-        found, is_zero = sums(), self._symbol(zero)
-        ranges = [] if found is None else [y for x in _apart(low, high) for y in found.ranges(*x)]
-        if found is None or all(cut is None for *_, cut in ranges):
-            return [(low, high)]
+    def free_sums(
+        self,
+        sums: Callable[[FNode, tuple[int, int], bool | None], FreeSums],
+        flags: tuple[FNode, FNode],
+        low: int,
+        high: int,
+        *,
+        by_signs: bool,
+    ) -> list[tuple[int, int]]:
+        """Refute distances with sums that are any words, and a c that is zero. Return the ranges that are left.
+
+        ``flags`` say whether c is zero, and whether signs are opposite: ``by_signs``, a range in which no sums are
+        related is divided by that, then halved.
+        """
+        zero, opposite = map(self._symbol, flags)
         try:
-            self._refute_usual([is_zero], "c zero", ZERO_SECONDS)
+            self._refute_usual([zero], "c zero", ZERO_SECONDS)
         except NotComposedError:
             return [(low, high)]
+
+        def of(begin: int, end: int, signs: bool | None) -> tuple[FNode, FNode, str]:
+            """Return a case over symbols, and over terms, and what it is in words."""
+            within, why = self._within(_Box((begin, end), (), ()), (None,) * len(self._subnormal))
+            if signs is not None:
+                within.append(opposite if signs else self._m.Not(opposite))
+                why += ", opposite signs" if signs else ", equal signs"
+            case = self._m.And(self._m.Not(self._special), self._m.Not(zero), *within)
+            return case, substituted(self._kernel.environment, case, self._given), why
+
+        Range = tuple[int, int, bool | None, FreeSums | None, Cut | None]
+        ranges: list[Range] = [(*x, None, None, None) for x in _apart(low, high)]
         left: list[tuple[int, int]] = []
         lost = 0
         while ranges:
-            begin, end, cut = ranges.pop()
+            begin, end, signs, found, cut = ranges.pop()
             if lost == MOST_LOST:
                 left.append((begin, end))
                 continue
-            within, why = self._within(_Box((begin, end), (), ()), (None,) * len(self._subnormal))
-            case = self._m.And(self._m.Not(self._special), self._m.Not(is_zero), *within)
+            case, own, why = of(begin, end, signs)
+            if found is None:
+                found = sums(own, (begin, end), signs)
+                parts = list(found.ranges(begin, end))
+                if any(x is not None for *_, x in parts):
+                    ranges += [(first, last, signs, found, x) for first, last, x in parts]
+                    continue
             try:
                 if cut is not None:
-                    found.refute(substituted(self._kernel.environment, case, self._given), cut, (begin, end), why)
+                    found.refute(own, cut, (begin, end), why)
                     self._refuted.append(case)
                     continue
             except NotComposedError:
-                if begin < end:
+                if begin < end and not (by_signs and NEAR[0] <= begin <= NEAR[1]):
                     middle = (begin + end) // 2
-                    ranges += [(begin, middle, cut), (middle + 1, end, cut)]
+                    ranges += [(begin, middle, signs, found, cut), (middle + 1, end, signs, found, cut)]
                     continue
+            if not by_signs:
+                lost += cut is not None
+                left.append((begin, end))
+            elif signs is None:
+                ranges += [(begin, end, x, None, None) for x in (False, True)]
+            elif begin < end:
+                middle = (begin + end) // 2
+                ranges += [(begin, middle, signs, None, None), (middle + 1, end, signs, None, None)]
+            elif found.refuted_at_once(own, why):
+                self._refuted.append(case)
+            else:
                 lost += 1
-            left.append((begin, end))
+                left.append((begin, end))
         return _joined(left)
 
     def _ways(self, subnormal_c: bool | None) -> tuple[tuple[bool | None, ...], ...]:

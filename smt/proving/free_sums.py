@@ -13,7 +13,9 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import product
+from operator import or_
 from typing import Any
 
 from pysmt.fnode import FNode
@@ -21,13 +23,15 @@ from pysmt.fnode import FNode
 from mmaproof.smt.proving.case_nets import SHIFTS, of_one_side
 from mmaproof.smt.proving.columns import Columns
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
-from mmaproof.smt.proving.walk import bottom_up, substituted, symbols_in
+from mmaproof.smt.proving.walk import bottom_up, rebuilt, substituted, symbols_in
 from mmaproof.smt.solving.query import width_of
 
 RELATION_SECONDS, FACT_SECONDS, ROUNDING_SECONDS = 8.0, 2.0, 12.0
 """Seconds for what relates the sums, for a fact about one or a flag, and for the case of a free sum."""
 MOST_MOVED = 13
 """Distances with which the places change that are asked about together at first, at most."""
+UPPER_BITS = 3
+"""The highest bits of the largest sum that is seen, which bound the others."""
 MORE_BITS, MOST_FLAGS = 2, 64
 """How many bits a sum has at least beyond the significand of the result, and how many flags at most."""
 
@@ -62,7 +66,9 @@ class Cut:
 class FreeSums:
     """Refutes ranges of distances of a claim that is known to hold, as ``facts`` are. ``rows`` are by the distance.
 
-    ``product`` is a variable; ``conditions`` are of operands, under which a sum may be larger.
+    ``product`` is a variable; ``conditions`` are of operands, under which a sum may be larger; ``signs`` are what its
+    sign may be. All ranges, and all rows, are in one case ``within``: branches of the claim that are not taken in it
+    are not looked at.
     """
 
     def __init__(
@@ -73,23 +79,79 @@ class FreeSums:
         terms: tuple[FNode, FNode, FNode],
         precision: int,
         conditions: Sequence[FNode],
+        signs: Sequence[FNode],
         rows: Mapping[int, Sequence[Mapping[str, int]]],
+        within: FNode | None = None,
     ) -> None:
-        self.kernel, self.claim, self.facts, self.conditions = kernel, claim, facts, conditions
+        self.kernel, self.facts, self.conditions, self.signs = kernel, facts, conditions, signs
         self._product, addend, self.distance = terms
         self._least = precision + MORE_BITS
         self.m: Any = kernel.environment.formula_manager
-        self._sides = of_one_side(claim)
-        self.of_product, self.of_addend = _depends(claim, self._product), _depends(claim, addend)
-        self.of_exponents = [x for x in facts if symbols_in(x) <= {addend, self.distance}]
-        self.shifts: dict[FNode, bool] = {}
-        bottom_up(claim, self.shifts, lambda x, of: x.node_type() in SHIFTS or any(of))
         every = [(distance, x) for distance, some in sorted(rows.items()) for x in some]
         self._distances = [distance for distance, _ in every]
         self._columns = Columns([x for _, x in every])
         for variable, term in kernel.definitions.items():
             self._columns.define(variable, self._columns.values(term))
         self._known: dict[FNode, list[int]] = {}
+        self._within = within
+        self.claim = claim if within is None or not every else self._taken(claim, self.m.Not(within))
+        self._is_whole = self.claim is claim
+        self._sides = of_one_side(self.claim)
+        self.of_product, self.of_addend = _depends(self.claim, self._product), _depends(self.claim, addend)
+        self.of_exponents = [x for x in facts if symbols_in(x) <= {addend, self.distance}]
+        self.shifts: dict[FNode, bool] = {}
+        bottom_up(self.claim, self.shifts, lambda x, of: x.node_type() in SHIFTS or any(of))
+
+    def _taken(self, claim: FNode, elsewhere: FNode) -> FNode:
+        """Return the claim without the branches that are never taken, and prove that it holds in the case."""
+        m, environment = self.m, self.kernel.environment
+        symbols: dict[FNode, FNode] = {}
+        always: dict[FNode, bool] = {}
+        pending, seen = [claim], {claim}
+        while pending:
+            node = pending.pop()
+            of = node.args()
+            if node.is_ite():
+                flag = of[0]
+                if flag not in symbols and (holds := self._always(flag, elsewhere)) is not None:
+                    symbols[flag], always[flag] = m.FreshSymbol(), holds
+                if flag in always:
+                    of = of[1:2] if always[flag] else of[2:]
+            new = [x for x in of if x not in seen]
+            seen.update(new)
+            pending += new
+
+        def chosen(node: FNode, operands: Sequence[FNode]) -> FNode:
+            if node.is_ite() and node.arg(0) in always:
+                return operands[1] if always[node.arg(0)] else operands[2]
+            return rebuilt(environment, node, operands)
+
+        left = bottom_up(claim, {}, chosen)
+        if left is claim:
+            return claim
+        known = [m.Or(elsewhere, symbols[x] if holds else m.Not(symbols[x])) for x, holds in always.items()]
+        whole, short = (substituted(environment, x, symbols) for x in (claim, left))
+        given = {symbol: flag for flag, symbol in symbols.items()}
+        self.kernel.use(m.Or(elsewhere, short), [whole, *known], "branches that are taken", given)
+        return left
+
+    def _always(self, flag: FNode, elsewhere: FNode) -> bool | None:
+        """Return the value that a flag is proved to have, None if there is none."""
+        values = set(self._columns.values(flag).tolist())
+        if len(values) != 1 or flag.is_constant():
+            return None
+        holds, m = bool(values.pop()), self.m
+        try:
+            claim = m.Or(elsewhere, flag if holds else m.Not(flag))
+            self.kernel.use(claim, self.facts, "a branch", seconds=FACT_SECONDS)
+        except NotComposedError:
+            return None
+        return holds
+
+    def left(self, places: Mapping[FNode, FNode]) -> FNode:
+        """Return what is known of the claim, with others in the places of words."""
+        found = substituted(self.kernel.environment, self.claim, places)
+        return found if self._is_whole else self.m.Or(self.m.Not(self._within), found)
 
     def ranges(self, low: int, high: int) -> Iterator[tuple[int, int, Cut | None]]:
         """Yield ranges that make this one, each with how the sums are related in it, None where they do not seem to be.
@@ -113,6 +175,14 @@ class FreeSums:
     def refute(self, case: FNode, cut: Cut, distances: tuple[int, int], why: str) -> None:
         """Refute a case of these distances. Raises NotComposedError."""
         _Case(self, case, cut, distances, why).refute()
+
+    def refuted_at_once(self, case: FNode, why: str) -> bool:
+        """Refute a case with all words as they are, and return whether that took not too long."""
+        try:
+            self.kernel.use(self.m.Not(case), [self.left({}), *self.facts], why, seconds=ROUNDING_SECONDS)
+        except NotComposedError:
+            return False
+        return True
 
     def column(self, term: FNode, distances: tuple[int, int]) -> list[int]:
         """Return the values of a term on the rows of a range of distances."""
@@ -217,14 +287,12 @@ class _Case:
             odd.append(m.Not(self._flag) if self._cut.kind.negated else self._flag)
         self._prove(self._is_moved(m.Or(odd)), RELATION_SECONDS)
         left = substituted(of.kernel.environment, of.claim, self._places)
-        flags = {x: self._as_symbol(x, lost) for x in self._flags(left)}
-        left = substituted(of.kernel.environment, left, flags)
+        self._places |= {x: self._as_symbol(x, lost) for x in self._flags(left)}
         facts = list(self._facts(lost))
-        if facts and not self._proves(m.And([x for x, _ in facts])):
-            for fact, weaker in facts:
-                if not self._proves(fact):
-                    self._proves(weaker)
-        assumed = [left, *self._equations, *of.of_exponents]
+        if facts and not self._proves(m.And([x[0] for x in facts if x])):
+            for ways in facts:
+                any(map(self._proves, ways))
+        assumed = [of.left(self._places), *self._equations, *of.of_exponents]
         of.kernel.use(self._not_here, assumed, f"{self._why} of any value", self._given, seconds=ROUNDING_SECONDS)
 
     def _symbol(self, term: FNode) -> FNode:
@@ -300,12 +368,12 @@ class _Case:
         holds = m.Equals(symbol, m.BV(1, 1)) if width_of(flag) else symbol
         if len(set(values)) == 1 and self._proves(holds if values[0] else m.Not(holds)):
             return symbol
-        if not self._cut.kind.jams:
-            are_lost = self._values_lost()
-            for negated in (False, True):
-                same = all(bool(v) == (x != negated) for v, x in zip(values, are_lost, strict=True))
-                if same and self._proves(m.Iff(holds, m.Not(lost) if negated else lost)):
-                    return symbol
+        known: list[tuple[FNode, Sequence[int]]] = [] if self._cut.kind.jams else [(lost, self._values_lost())]
+        known += [(x, of.column(x, self._distances)) for x in of.signs]
+        for (word, column), negated in product(known, (False, True)):
+            same = all(bool(v) == (bool(x) != negated) for v, x in zip(values, column, strict=True))
+            if same and self._proves(m.Iff(holds, m.Not(word) if negated else word)):
+                return symbol
         if not of.of_product[flag]:
             del self._given[symbol]
             return flag
@@ -342,10 +410,10 @@ class _Case:
 
     # --- how large a sum is -------------------------------------------------------------------------------------
 
-    def _facts(self, lost: FNode) -> Iterator[tuple[FNode, FNode]]:
+    def _facts(self, lost: FNode) -> Iterator[tuple[FNode, ...]]:
         """Yield how large and how small the sums seem to be, also under conditions and where bits are lost.
 
-        With each comes what to say if that is too much, because no sample is the smallest sum, or the largest. Where
+        After each comes what to say if that is too much, because no sample is the smallest sum, or the largest. Where
         the places change with the distance one of the sums begins where it always does, else both are one.
         """
         of, kind = self._of, self._cut.kind
@@ -361,20 +429,27 @@ class _Case:
 
     def _bounds(
         self, word: FNode, values: Sequence[int], conditions: Sequence[tuple[FNode, Sequence[bool]]]
-    ) -> Iterator[tuple[FNode, FNode]]:
+    ) -> Iterator[tuple[FNode, ...]]:
         m, width = self._m, word.bv_width()
-        most = width
+        most, used = width, reduce(or_, values, 0)
+        if used and (zeros := (used & -used).bit_length() - 1):
+            yield (m.Equals(m.BVExtract(word, 0, zeros - 1), m.BV(0, zeros)),)
+        # two words of one size, one of them moved by some places, are less than twice the larger one
+        top = max(values).bit_length() - UPPER_BITS
+        if top > 0:
+            some = [x + (max(values) >> top) << top for x in (1, 2)]
+            yield tuple(m.BVULT(word, m.BV(x, width)) for x in some if x < 1 << width)
         for condition, holds in conditions:
             some = [x for x, y in zip(values, holds, strict=True) if y]
             no = m.Not(condition)
             if not some:
-                yield no, no
+                yield (no,)
                 continue
             if (high := max(some).bit_length()) < most:
                 most = high if condition.is_true() else most
                 yield tuple(m.Or(no, m.BVULT(word, m.BV(1 << min(x, width - 1), width))) for x in (high, high + 1))
-            if (low := min(some).bit_length() - 1) > 0:
-                yield tuple(m.Or(no, m.BVULE(m.BV(1 << x, width), word)) for x in (low, low - 1))
+            if (low := min(some).bit_length() - 1) >= 0:
+                yield tuple(m.Or(no, m.BVULE(m.BV(1 << x, width), word)) for x in sorted({low, max(low - 1, 0), 0})[::-1])
 
 
 def _slope(points: Sequence[tuple[int, int]]) -> int | None:

@@ -93,7 +93,7 @@ def examined(seed: int) -> tuple[bool, bool]:
         lemmas = Lemmas(InAnyEnvironment().ask, Limits(60, 4 << 30), worked(), environment)
         kernel = Kernel(environment, claim, lemmas.refute)
         rows = {d: rng.sample(some, 12 if seed % 4 else len(some)) for d, some in ALL.items()}
-        sums = FreeSums(kernel, claim, [], (of.p, of.c, of.distance), 4, [], rows)
+        sums = FreeSums(kernel, claim, [], (of.p, of.c, of.distance), 4, [], [], rows)
         satisfied = any(Columns([x for some in ALL.values() for x in some]).values(claim).tolist())
         refuted, ranges = True, list(sums.ranges(0, LAST))
         assert [d for low, high, _ in ranges for d in range(low, high + 1)] == list(ALL)
