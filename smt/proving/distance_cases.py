@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 from pysmt.fnode import FNode
 
@@ -565,45 +565,29 @@ class Cases:
             case = self._m.And(self._m.Not(self._special), self._m.Not(zero), *within)
             return case, substituted(self._kernel.environment, case, self._given), why
 
-        Range = tuple[int, int, bool | None, FreeSums | None, Cut | None]
-        ranges: list[Range] = [(*x, None, None, None) for x in _apart(low, high)]
+        ranges = [_Range(*x) for x in _apart(low, high)]
         left: list[tuple[int, int]] = []
         lost = 0
         while ranges:
-            begin, end, signs, found, cut = ranges.pop()
+            part = ranges.pop()
             if lost == MOST_LOST:
-                left.append((begin, end))
+                left.append((part.begin, part.end))
                 continue
-            case, own, why = of(begin, end, signs)
+            case, own, why = of(part.begin, part.end, part.signs)
+            found = part.found
             if found is None:
-                found = sums(own, (begin, end), signs)
-                parts = list(found.ranges(begin, end))
+                found = sums(own, (part.begin, part.end), part.signs)
+                parts = list(found.ranges(part.begin, part.end))
                 if any(x is not None for *_, x in parts):
-                    ranges += [(first, last, signs, found, x) for first, last, x in parts]
+                    ranges += [_Range(first, last, part.signs, found, x) for first, last, x in parts]
                     continue
-            try:
-                if cut is not None:
-                    found.refute(own, cut, (begin, end), why)
-                    self._refuted.append(case)
-                    continue
-            except NotComposedError:
-                if begin < end and not (by_signs and NEAR[0] <= begin <= NEAR[1]):
-                    middle = (begin + end) // 2
-                    ranges += [(begin, middle, signs, found, cut), (middle + 1, end, signs, found, cut)]
-                    continue
-            if not by_signs:
-                lost += cut is not None
-                left.append((begin, end))
-            elif signs is None:
-                ranges += [(begin, end, x, None, None) for x in (False, True)]
-            elif begin < end:
-                middle = (begin + end) // 2
-                ranges += [(begin, middle, signs, None, None), (middle + 1, end, signs, None, None)]
-            elif found.refuted_at_once(own, why):
+            if _refuted_by_sums(found, own, part, why) or (part.is_least(by_signs) and found.refuted_at_once(own, why)):
                 self._refuted.append(case)
+            elif divided := part.divided(found, by_signs):
+                ranges += divided
             else:
-                lost += 1
-                left.append((begin, end))
+                lost += by_signs or part.cut is not None
+                left.append((part.begin, part.end))
         return _joined(left)
 
     def _ways(self, subnormal_c: bool | None) -> tuple[tuple[bool | None, ...], ...]:
@@ -719,6 +703,49 @@ class Cases:
         width = self._d.bv_width()
         found: FNode = self._m.BV(value % (1 << width), width)
         return found
+
+
+class _Range(NamedTuple):
+    """Distances from ``begin`` to ``end``, of all signs or of those that are opposite or equal.
+
+    ``found`` are the sums in it once they were looked for, and ``cut`` how they are related to words of the model.
+    """
+
+    begin: int
+    end: int
+    signs: bool | None = None
+    found: FreeSums | None = None
+    cut: Cut | None = None
+
+    def is_least(self, by_signs: bool) -> bool:
+        """Return whether nothing is left to divide of a range that is divided by signs."""
+        return by_signs and self.signs is not None and self.begin == self.end
+
+    def divided(self, found: FreeSums, by_signs: bool) -> list[_Range]:
+        """Return the ranges that this one is divided into where its lemma was not refuted; none where it is left."""
+        is_near = NEAR[0] <= self.begin <= NEAR[1]
+        if self.cut is not None and self.begin < self.end and not (by_signs and is_near):
+            return self._halves(found, self.cut)
+        if not by_signs:
+            return []
+        if self.signs is None:
+            return [_Range(self.begin, self.end, signs) for signs in (False, True)]
+        return self._halves() if self.begin < self.end else []
+
+    def _halves(self, found: FreeSums | None = None, cut: Cut | None = None) -> list[_Range]:
+        middle = (self.begin + self.end) // 2
+        return [_Range(*x, self.signs, found, cut) for x in ((self.begin, middle), (middle + 1, self.end))]
+
+
+def _refuted_by_sums(found: FreeSums, case: FNode, part: _Range, why: str) -> bool:
+    """Refute a range by its sums; return whether that was done."""
+    if part.cut is None:
+        return False
+    try:
+        found.refute(case, part.cut, (part.begin, part.end), why)
+    except NotComposedError:
+        return False
+    return True
 
 
 def _apart(low: int, high: int) -> Iterator[tuple[int, int]]:

@@ -449,7 +449,8 @@ class _Case:
                 most = high if condition.is_true() else most
                 yield tuple(m.Or(no, m.BVULT(word, m.BV(1 << min(x, width - 1), width))) for x in (high, high + 1))
             if (low := min(some).bit_length() - 1) >= 0:
-                yield tuple(m.Or(no, m.BVULE(m.BV(1 << x, width), word)) for x in sorted({low, max(low - 1, 0), 0})[::-1])
+                powers = sorted({low, max(low - 1, 0), 0}, reverse=True)
+                yield tuple(m.Or(no, m.BVULE(m.BV(1 << x, width), word)) for x in powers)
 
 
 def _slope(points: Sequence[tuple[int, int]]) -> int | None:
