@@ -125,6 +125,45 @@ def test_more_random_sums_are_decided_as_all_operands_decide() -> None:
     assert found[True, True] > 100 < found[False, False]
 
 
+def with_branch(seed: int) -> list[tuple[bool, bool]]:
+    """Whether each distance of a claim with a branch is refuted, and whether nothing satisfies it.
+
+    A branch for one value of p may be missing from the samples, and is taken all the same. One for another distance is
+    never taken.
+    """
+    rng, found = random.Random(seed), []
+    with Environment():
+        environment = get_env()
+        m = environment.formula_manager
+        of = Rounded(6 * seed + 1)  # not wrong, and with a sticky bit that jams
+        for d, every in ALL.items():
+            number = m.BV(rng.randrange(1 << BITS), BITS)
+            flag = m.Equals(of.p, number) if seed % 2 else m.Equals(of.distance, m.BV((d + 1) % (LAST + 1), 3))
+            claim = m.Ite(flag, m.Equals(of.p, number), of.claim())
+            lemmas = Lemmas(InAnyEnvironment().ask, Limits(60, 4 << 30), worked(), environment)
+            kernel = Kernel(environment, claim, lemmas.refute)
+            case = m.Equals(of.distance, m.BV(d, 3))
+            rows = {d: rng.sample(every, 12)}
+            sums = FreeSums(kernel, claim, [], (of.p, of.c, of.distance), 4, [], [], rows, case)
+            is_refuted = sums.refuted_at_once(case, "at once")
+            for low, high, cut in sums.ranges(d, d):
+                try:
+                    if cut is not None:
+                        sums.refute(case, cut, (low, high), "a case")
+                        is_refuted = True
+                except NotComposedError:
+                    continue
+            assert is_refuted == kernel.holds(m.Not(case))
+            found.append((is_refuted, not any(Columns(every).values(claim).tolist())))
+    return found
+
+
+def test_a_branch_is_left_out_only_where_it_is_never_taken() -> None:
+    rare, elsewhere = (Counter(x for seed in range(6) if seed % 2 == odd for x in with_branch(seed)) for odd in (1, 0))
+    assert set(rare) == {(False, False)}
+    assert set(elsewhere) == {(True, True)}
+
+
 def of_unit(path: Path) -> Counter[bool] | None:
     """Count the leaves of a unit's theorem by whether they are of any sum, None if there is no theorem."""
     unit, meant = read_rtl(path)
