@@ -98,10 +98,13 @@ def test_more_of_what_is_replaced_is_that_for_all_operands() -> None:
     assert found["replaced"] > 500 < found["whole"]
 
 
-def test_samples_have_all_distances() -> None:
-    found = rows_of_all_distances(*(Operand(x, FORMAT, None) for x in "abc"))
+@pytest.mark.parametrize("constant", [None, FORMAT.encode(1), 1])
+def test_samples_have_all_distances(constant: int | None) -> None:
+    """Of an addition one factor is a constant: the one, or here a subnormal number, too."""
+    found = rows_of_all_distances(*(Operand(x, FORMAT, constant if x == "b" else None) for x in "abc"))
     fields = {d: [[max(row[x] >> 1 & 7, 1) for x in "abc"] for row in rows] for d, rows in found.items()}
     offset = FORMAT.e_min - 1
     assert {x + y - z + offset - d for d, rows in fields.items() for x, y, z in rows} == {0}
-    assert {d - offset for d, rows in fields.items() if rows} == set(range(2 - 6, 12))
+    of_b = (1, 6) if constant is None else (max(constant >> 1 & 7, 1),) * 2
+    assert {d - offset for d, rows in fields.items() if rows} == set(range(1 + of_b[0] - 6, 6 + of_b[1]))
     assert all(1 <= z <= 6 for rows in fields.values() for row in rows for z in row)
