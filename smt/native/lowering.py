@@ -216,6 +216,7 @@ _INTRINSICS = {
     Op.FUSED_MULTIPLY_ADD: "fma",
 }
 _ELEMENTS = {32: "d", 64: "q"}
+_OF_HALVES = {128: "sse2.pmadd.wd", 256: "avx2.pmadd.wd", 512: "avx512.pmaddw.d.512"}
 _FLAGS = {Op.MAGNITUDE: ", i1 false", Op.LEADING_ZEROS: ", i1 true"}
 """The most negative number has a magnitude; a word of zeros is never counted."""
 
@@ -317,8 +318,7 @@ class Writer:
 
         It adds the product of the upper halves, which are zero.
         """
-        size, halves = self.lanes * 32, f"<{2 * self.lanes} x i16>"
-        name = "@llvm.x86.avx512.pmaddw.d.512" if size == 512 else "@llvm.x86.avx2.pmadd.wd"
+        name, halves = f"@llvm.x86.{_OF_HALVES[self.lanes * 32]}", f"<{2 * self.lanes} x i16>"
         self.declarations.add(f"declare {kind} {name}({halves}, {halves})")
         x, y = (self.emit(f"bitcast {kind} {word} to {halves}") for word in (x, y))
         return self.emit(f"call {kind} {name}({halves} {x}, {halves} {y})")

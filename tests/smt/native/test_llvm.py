@@ -94,7 +94,7 @@ def test_operations_in_machine_code(op, bits, to_bits):
 
 
 @pytest.mark.skipif(compiler.processor().vector_bits < 256, reason="registers of 256 bits are needed")
-@pytest.mark.parametrize("vector_bits", [256, 512])
+@pytest.mark.parametrize("size", [128, 256, 512])
 @pytest.mark.parametrize(
     ("op", "bits", "width", "called"),
     [
@@ -107,11 +107,12 @@ def test_operations_in_machine_code(op, bits, to_bits):
         (Op.MULTIPLY, 64, 15, None),
     ],
 )
-def test_instructions_of_wide_registers(monkeypatch, op, bits, width, called, vector_bits):
-    """Registers of 512 bits hold twice the elements. A product of 16 bits has a sign for the instruction."""
-    if vector_bits > compiler.processor().vector_bits:
+def test_instructions_of_wide_registers(monkeypatch, op, bits, width, called, size):
+    """Vectors of each size of a register. A product of 16 bits has a sign for the instruction."""
+    vector_bits = compiler.processor().vector_bits
+    if size > vector_bits:
         pytest.skip("registers of 512 bits are needed")
-    monkeypatch.setattr(f"{__name__}.ELEMENTS", vector_bits // bits)
+    monkeypatch.setattr(f"{__name__}.ELEMENTS", size // bits)
     graph, writer = Graph(), Writer(ELEMENTS, vector_bits)
     x, y = (graph.input(name, width, bits) for name in "xy")
     for node in (x, y):
