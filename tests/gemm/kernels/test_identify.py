@@ -244,8 +244,8 @@ def test_a_recorded_product_with_scales(text: str, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.middle
 def test_scales_are_a_part_of_what_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmaproof.gemm.kernels.identify.listed_plans", lambda product: iter(()))
-    monkeypatch.setattr("mmaproof.gemm.kernels.identify.with_formats", lambda plan, product: iter(()))
+    monkeypatch.setattr("mmaproof.gemm.kernels.fit.listed_plans", lambda product: iter(()))
+    monkeypatch.setattr("mmaproof.gemm.kernels.fit.with_formats", lambda plan, product: iter(()))
     plan, other = read_plan(f"{MX} | split-k=2"), read_plan(f"{NV} | promote=64")
     assert recorded_with_scales(plan.name, (other, plan)).findings[0].plan == plan
     (finding,) = recorded_with_scales(plan.name, (plan,), changed=1).findings
