@@ -18,7 +18,7 @@ from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch, pattern_dtype
 from mmaproof.designs.parameters import complete_settings
 from mmaproof.smt.algebra.code import CodeAlgebra, Value
-from mmaproof.smt.algebra.nodes import HALF, Graph, Node, Op, mask, most, needed
+from mmaproof.smt.algebra.nodes import HALF, LANES, Graph, Node, Op, mask, most, needed
 from mmaproof.smt.algebra.protocol import D, Word
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
 from mmaproof.smt.semantics.datapath import datapath
@@ -215,7 +215,7 @@ _INTRINSICS = {
     Op.LEADING_ZEROS: "ctlz",
     Op.FUSED_MULTIPLY_ADD: "fma",
 }
-_ELEMENTS = {32: "d", 64: "q"}
+_SHIFTS_OUT = {128: "avx2.psrlv.{}", 256: "avx2.psrlv.{}.256", 512: "avx512.psrlv.{}.512"}
 _OF_HALVES = {128: "sse2.pmadd.wd", 256: "avx2.pmadd.wd", 512: "avx512.pmaddw.d.512"}
 _FLAGS = {Op.MAGNITUDE: ", i1 false", Op.LEADING_ZEROS: ", i1 true"}
 """The most negative number has a magnitude; a word of zeros is never counted."""
@@ -276,7 +276,7 @@ class Writer:
     def _operation(self, node: Node) -> str:  # noqa: PLR0911
         op, operands, kind = node.op, node.operands, self.vector(node.bits)
         words = [self.word(x) for x in operands]
-        if op is Op.MULTIPLY and node.bits == 32 and self._registers(32) and max(map(most, operands)) < 1 << HALF:
+        if op is Op.MULTIPLY and node.bits == 32 and self._is_register(32) and max(map(most, operands)) < 1 << HALF:
             return self._small_product(kind, *words)
         if op in _BINARY:
             return self.emit(f"{_BINARY[op]} {kind} {words[0]}, {words[1]}")
@@ -304,9 +304,8 @@ class Writer:
         Elsewhere it is a shift that is chosen where it is defined. LLVM joins such a choice with what follows, and so
         does not always see that it is one instruction.
         """
-        if (registers := self._registers(bits)) is not None:
-            extension, size = registers
-            name = f"@llvm.x86.{extension}.psrlv.{_ELEMENTS[bits]}{'' if size == 128 else f'.{size}'}"
+        if self._is_register(bits):
+            name = f"@llvm.x86.{_SHIFTS_OUT[self.lanes * bits].format({32: 'd', 64: 'q'}[bits])}"
             self.declarations.add(f"declare {kind} {name}({kind}, {kind})")
             return self.emit(f"call {kind} {name}({kind} {x}, {kind} {amount})")
         near = self.emit(f"icmp ult {kind} {amount}, {self.splat(bits, bits)}")
@@ -323,12 +322,9 @@ class Writer:
         x, y = (self.emit(f"bitcast {kind} {word} to {halves}") for word in (x, y))
         return self.emit(f"call {kind} {name}({halves} {x}, {halves} {y})")
 
-    def _registers(self, bits: int) -> tuple[str, int] | None:
-        """Return the extension of x86-64 that has registers of these vectors, and their width; None elsewhere."""
-        size = self.lanes * bits
-        if bits not in _ELEMENTS or not 128 <= size <= self._vector_bits or self._vector_bits == 128:
-            return None
-        return "avx512" if size == 512 else "avx2", size
+    def _is_register(self, bits: int) -> bool:
+        """Return whether vectors of such words are registers of x86-64, which has instructions of its own for them."""
+        return bits in LANES[:2] and 128 <= self.lanes * bits <= self._vector_bits > 128
 
     def _fused_multiply_add(self, node: Node, words: Sequence[str]) -> str:
         kind, number = self.vector(node.bits), "float" if node.bits == 32 else "double"
